@@ -1,0 +1,17 @@
+"""What the book adds to Jupyter Book: formulas without scripts, figures with alternative text, the API page, and pages
+that a keyboard and a screen reader can use.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from . import api, execution, figures, formulas, pages
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    for part in (formulas, execution, figures, api, pages):
+        part.setup(app)
+    return {"parallel_read_safe": True, "parallel_write_safe": False}

@@ -1,0 +1,70 @@
+"""What every page shares: the links to the repository, if it has an address, and the front door."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.addnodes import toctree
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+
+FRONT_DOOR = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="refresh" content="0; url={page}">
+<link rel="canonical" href="{page}">
+<title>{title}</title>
+</head>
+<body><main><h1>{title}</h1><p><a href="{page}">Open the book</a></p></main></body>
+</html>
+"""
+
+
+def repository_links(app: Sphinx, config: Config) -> None:
+    """`repository: url` in _config.yml is the one switch for everything that points to the repository."""
+    options = config.html_theme_options
+    if options.get("repository_url"):
+        options |= {"use_repository_button": True, "use_issues_button": True, "use_source_button": True}
+        options["launch_buttons"] = options.get("launch_buttons", {}) | {"binderhub_url": "https://mybinder.org"}
+
+
+def link_index(app: Sphinx, doctree: nodes.document) -> None:
+    """The general index ends the table of contents; _toc.yml can only name files."""
+    if app.env.docname == app.config.root_doc:
+        last = list(doctree.findall(toctree))[-1]
+        last["entries"].append(("Index", "genindex"))
+
+
+def note_changes(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    env.pages_changed = bool(docnames)
+
+
+def rewrite_all(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Titles and numbers appear on other pages too: when one page has changed, all are written again."""
+    return list(env.found_docs) if env.pages_changed else []
+
+
+def unlabel_summaries(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Without myst-nb's label, a hidden cell is announced by the words that are seen: "Show code cell source"."""
+    if "body" in context:
+        context["body"] = context["body"].replace('<summary aria-label="Toggle hidden content">', "<summary>")
+
+
+def front_door(app: Sphinx, error: Exception | None) -> None:
+    if error is None and app.builder.name == "html":
+        page = app.builder.get_target_uri(app.config.root_doc)
+        Path(app.outdir, "index.html").write_text(FRONT_DOOR.format(page=page, title=app.config.html_title))
+
+
+def setup(app: Sphinx) -> None:
+    app.add_config_value("comments_config", {}, "")  # Jupyter Book sets it even where sphinx_comments is left out
+    app.connect("config-inited", repository_links)
+    app.connect("doctree-read", link_index, priority=200)  # after the table of contents is in, before it is collected
+    app.connect("env-before-read-docs", note_changes)
+    app.connect("env-updated", rewrite_all)
+    app.connect("html-page-context", unlabel_summaries)
+    app.connect("build-finished", front_door)

@@ -1,0 +1,35 @@
+// Small repairs; the pages read without them.
+
+// Search results come with an excerpt of each page, which a browser cannot fetch from disk.
+if (location.protocol === "file:" && window.DOCUMENTATION_OPTIONS) {
+  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+}
+
+// What scrolls sideways must be reachable by keyboard, and only what scrolls.
+const SCROLLERS = {
+  ".formula > .scroll": "Formula",
+  ".pst-scrollable-table-container": "Table",
+  "div.highlight pre": "Code",
+  ".cell_output .output": "Output",
+};
+
+function markScrollers() {
+  for (const [selector, label] of Object.entries(SCROLLERS)) {
+    for (const box of document.querySelectorAll(selector)) {
+      if (box.scrollWidth > box.clientWidth) {
+        box.tabIndex = 0;
+        box.setAttribute("role", "group");
+        box.setAttribute("aria-label", `${label}, scrolls sideways`);
+      } else if (box.getAttribute("role") === "group") {
+        for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
+      }
+    }
+  }
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  markScrollers();
+  document.fonts.ready.then(markScrollers);
+  window.addEventListener("resize", markScrollers);
+  document.addEventListener("toggle", markScrollers, true); // a box inside <details> has no width until it opens
+});

@@ -1,0 +1,167 @@
+"""Build the book: `make book`. For one page, while writing it: `.venv/bin/python book/build.py --only book/intro.md`.
+
+Two steps: run the notebooks that changed (notebooks.py), then hand everything to Jupyter Book, which finds their outputs
+in the cache. Warnings are errors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from filelock import FileLock
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "_build"
+NO_LATEX = """A PDF needs LaTeX, and {} cannot be found here. On Debian or Ubuntu install it with
+  apt-get install latexmk texlive-xetex texlive-latex-extra texlive-fonts-recommended
+elsewhere install TeX Live (https://tug.org/texlive) or MacTeX; then run `make pdf` again."""
+
+
+def cache_key(root: Path = ROOT) -> str:
+    """A digest of what outputs depend on besides the notebook's own code: the library, the style, the versions."""
+    inputs = [*root.glob("kernelcourse/**/*"), *root.glob("book/notebook/*"), root / "requirements.lock"]
+    digest = hashlib.sha256()
+    for path in sorted(path for path in inputs if path.is_file() and "__pycache__" not in path.parts):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+def current_cache() -> Path:
+    """The cache of this state of the library. Those of the two states before are kept, older ones removed."""
+    folder = BUILD / ".jupyter_cache"
+    folder.mkdir(parents=True, exist_ok=True)
+    current = folder / cache_key()
+    others = sorted((path for path in folder.iterdir() if path != current), key=lambda path: path.stat().st_mtime)
+    for path in others[:-2]:
+        shutil.rmtree(path, ignore_errors=True)
+    return current
+
+
+def prepare_environment() -> None:
+    """Set what this process and its notebooks read: the same figures and numbers on every run, from this library."""
+    profile = BUILD / ".ipython" / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / "book/notebook/ipython_kernel_config.py", profile)
+    os.environ.pop("MPLBACKEND", None)  # notebooks draw inline, whatever the terminal prefers
+    os.environ |= {
+        "IPYTHONDIR": str(BUILD / ".ipython"),
+        "MATPLOTLIBRC": str(ROOT / "book/notebook/matplotlibrc"),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+        "PYTHONHASHSEED": "0",
+        "OPENBLAS_NUM_THREADS": "1",  # as many notebooks as cores: each keeps to its own
+        "SOURCE_DATE_EPOCH": "0",  # no file carries the hour of its making
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }
+    sys.path.insert(0, str(ROOT))  # autodoc reads the same library
+    # jsonschema, with which notebooks are validated, would spend two seconds on compiling the grammar of web addresses.
+    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
+
+
+def pages(toc: dict[str, Any]) -> list[Path]:
+    """The source files that a table of contents names, in its order."""
+    names = [toc["root"]]
+    entries = [entry for part in toc.get("parts", []) for entry in part["chapters"]] + toc.get("chapters", [])
+    while entries:
+        entry = entries.pop(0)
+        names.append(entry["file"])
+        entries = entry.get("sections", []) + entries
+    return [path for name in names if (path := ROOT / f"{name.removesuffix('.md')}.md").exists()]
+
+
+def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, fresh: bool = False) -> bool:
+    """Run the notebooks and write the pages: True if there was no error and, when strict, no warning."""
+    from jupyter_book.sphinx import build_sphinx
+    from notebooks import run_notebooks
+
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    sources = pages(yaml.safe_load(toc.read_text(encoding="utf-8")))
+    cache = current_cache()
+    syntax, timeout = config["parse"]["myst_enable_extensions"], config["execute"]["timeout"]
+    if not run_notebooks(sources, cache_folder=cache, syntax=syntax, timeout=timeout):
+        return False
+    result = build_sphinx(
+        str(ROOT),
+        str(out),
+        noconfig=True,
+        path_config=str(ROOT / "_config.yml"),
+        confoverrides={
+            "external_toc_path": toc.as_posix(),
+            "nb_execution_cache_path": str(cache),
+            "nitpicky": True,
+            "latex_individualpages": False,
+        },
+        doctreedir=str(out.parent / f".doctrees-{out.name}"),
+        builder=builder,
+        freshenv=fresh,
+        quiet=True,
+        warningiserror=strict,
+        keep_going=True,
+    )
+    return result == 0
+
+
+def preview(sources: Sequence[str]) -> bool:
+    """Build some pages with the appendices that they link to. References to other chapters are warnings only."""
+    names = [Path(source).resolve().relative_to(ROOT).with_suffix("").as_posix() for source in sources]
+    reference = [path.relative_to(ROOT).with_suffix("").as_posix() for path in ROOT.glob("book/appendix/api/*.md")]
+    linked = [name for name in [*sorted(reference), "book/appendix/bibliography"] if name not in names]
+    chapters = [{"file": name} for name in [*names[1:], *linked]]
+    folder = BUILD / "preview" / names[0].replace("/", "-")
+    folder.mkdir(parents=True, exist_ok=True)
+    toc = folder / "_toc.yml"
+    toc.write_text(yaml.safe_dump({"format": "jb-book", "root": names[0], "chapters": chapters}), encoding="utf-8")
+    good = build(toc, folder / "html", strict=False)
+    print(f"the page: {folder / 'html' / names[0]}.html")
+    return good
+
+
+def pdf() -> bool:
+    """Build the book as a PDF with LaTeX."""
+    missing = [program for program in ("latexmk", "xelatex") if not shutil.which(program)]
+    if missing:
+        print(NO_LATEX.format(" and ".join(missing)), file=sys.stderr)
+        return False
+    out = BUILD / "latex"
+    if not build(ROOT / "_toc.yml", out, builder="latex", strict=False):
+        return False
+    command = ["latexmk", "-xelatex", "-interaction=nonstopmode", "-halt-on-error", "kernel-methods.tex"]
+    done = subprocess.run(command, cwd=out, check=False).returncode == 0
+    print(f"the book: {out / 'kernel-methods.pdf'}" if done else f"LaTeX failed: see {out / 'kernel-methods.log'}")
+    return done
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--only", metavar="PAGE", nargs="+", help="preview some pages, in a folder of their own")
+    parser.add_argument("--builder", choices=["html", "pdf", "linkcheck"], default="html")
+    parser.add_argument("--out", metavar="FOLDER", type=Path, help="where the pages go (default: _build/html)")
+    parser.add_argument("--fresh", action="store_true", help="read every page again (notebooks stay cached)")
+    options = parser.parse_args(arguments)
+
+    prepare_environment()
+    start = time.perf_counter()
+    if options.only:
+        good = preview(options.only)
+    elif options.builder == "pdf":
+        good = pdf()
+    else:
+        out = (options.out or BUILD / options.builder).resolve()
+        with FileLock(BUILD / ".lock"):  # two test processes may ask for the book at once
+            good = build(ROOT / "_toc.yml", out, builder=options.builder, fresh=options.fresh)
+    print(f"{'done' if good else 'failed'} in {time.perf_counter() - start:.1f} s")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""Run the book's notebooks, one on each core, and keep their outputs where Jupyter Book will look for them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from jupyter_cache import get_cache
+from jupyter_cache.base import CacheBundleIn, JupyterCacheAbstract
+from jupyter_cache.executors.utils import single_nb_execution
+from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
+from myst_parser.config.main import MdParserConfig
+from nbformat import NotebookNode
+
+
+def read_notebooks(paths: Iterable[Path], syntax: Sequence[str]) -> dict[Path, NotebookNode]:
+    """Those of the pages that are notebooks, parsed as Jupyter Book will parse them."""
+    config = MdParserConfig(enable_extensions=set(syntax))
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
+    return {
+        path: read_myst_markdown_notebook(text, config, add_source_map=True, path=path)
+        for path, text in texts.items()
+        if is_myst_markdown_notebook(text)
+    }
+
+
+def is_cached(notebook: NotebookNode, cache: JupyterCacheAbstract) -> bool:
+    try:
+        return bool(cache.match_cache_notebook(notebook))
+    except KeyError:
+        return False
+
+
+def run_notebooks(paths: Iterable[Path], *, cache_folder: Path, syntax: Sequence[str], timeout: float) -> bool:
+    """Run the notebooks that the cache does not know, and tell whether all succeeded. `timeout` is for a cell.
+
+    One whose header says `alone: true` measures times: it runs when the others are done.
+    """
+    cache = get_cache(str(cache_folder))
+    todo = {path: nb for path, nb in read_notebooks(paths, syntax).items() if not is_cached(nb, cache)}
+
+    def execute(path: Path) -> tuple[float, str | None]:
+        result = single_nb_execution(todo[path], cwd=str(path.parent), timeout=timeout, allow_errors=False)
+        return result.time, result.err and str(result.err)
+
+    alone = [path for path, notebook in todo.items() if notebook.metadata.get("alone")]
+    together = [path for path in todo if path not in alone]
+    good = True
+    for group, workers in ((together, os.cpu_count()), (alone, 1)):
+        with ThreadPoolExecutor(workers) as pool:
+            for path, (seconds, error) in zip(group, pool.map(execute, group), strict=True):
+                if error:
+                    good = False
+                    print(f"{path}: a cell failed\n{error}", file=sys.stderr)
+                    continue
+                print(f"ran {path} in {seconds:.1f} s", flush=True)
+                bundle = CacheBundleIn(todo[path], str(path), data={"execution_seconds": seconds})
+                cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+    return good

@@ -1,0 +1,239 @@
+r"""The perceptron, in feature space and on the Gram matrix, and the loss that it descends.
+
+A point counts as a mistake when $y_i f(x_i) \le 0$, so a score of exactly 0 is wrong for either label. The versions
+below sum the same terms in different orders: where a score is 0 up to rounding they may disagree about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..validation import Array, generator, points, real, signs, square, vector, whole
+
+
+class PerceptronFit(NamedTuple):
+    """How often each point was a mistake, and how the training went."""
+
+    alpha: NDArray[np.int_]  # (n,), the counts; f(x) = sum_i alpha_i y_i k(x_i, x)
+    mistakes: int  # all updates, the sum of alpha
+    epochs: int  # passes over the data, the last one included
+    separated: bool  # whether the last pass went without a mistake
+
+
+class PerceptronList(NamedTuple):
+    """The list L of mistakes, and how the training went."""
+
+    mistakes_list: list[int]  # indices in the order of the mistakes, repetitions kept
+    coefficients: Array  # (n,), signed: f(x) = sum_i coefficients_i k(x_i, x)
+    epochs: int
+    separated: bool
+
+
+class PrimalPerceptronFit(NamedTuple):
+    """The weight vector in feature space, and how the training went."""
+
+    w: Array  # (M,)
+    mistakes: int
+    epochs: int
+    separated: bool
+
+
+def _orders(n: int, epochs: int, *, shuffle: bool, rng: Any) -> Iterator[Iterable[int]]:
+    """The order of the points in each epoch: always the given one, or a fresh one every time."""
+    rng = generator(rng)
+    for _ in range(epochs):
+        yield rng.permutation(n).tolist() if shuffle else range(n)
+
+
+def kernel_perceptron_by_the_book(
+    K: ArrayLike, y: ArrayLike, *, max_epochs: int = 1000, rng: Any = None, shuffle: bool = False
+) -> PerceptronFit:
+    r"""Lecture I, algorithm 1, line by line: $\alpha_i \leftarrow \alpha_i + 1$ whenever
+    $y_i \sum_j \alpha_j y_j\, k(x_j, x_i) \le 0$, until a pass makes no mistake or `max_epochs` have gone by.
+
+    Every check costs O(n); `kernel_perceptron` gives the same answer sooner.
+
+    >>> kernel_perceptron_by_the_book([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    PerceptronFit(alpha=array([1, 1]), mistakes=2, epochs=2, separated=True)
+    """
+    K = square(K)
+    y = signs(y, length=len(K))
+    alpha = np.zeros(len(K), dtype=int)
+    epochs, separated = 0, False
+    for order in _orders(len(K), whole(max_epochs, "max_epochs", at_least=1), shuffle=shuffle, rng=rng):
+        epochs, separated = epochs + 1, True
+        for i in order:
+            if y[i] * np.sum(alpha * y * K[:, i]) <= 0:
+                alpha[i] += 1
+                separated = False
+        if separated:
+            break
+    return PerceptronFit(alpha, int(alpha.sum()), epochs, separated)
+
+
+def kernel_perceptron(
+    K: ArrayLike, y: ArrayLike, *, max_epochs: int = 1000, rng: Any = None, shuffle: bool = False
+) -> PerceptronFit:
+    r"""The kernel perceptron (lecture I, algorithm 1) with the scores $f = K(\alpha \circ y)$ kept up to date.
+
+    A check costs O(1) and a mistake O(n). The points come in the given order, or with `shuffle=True` in a fresh
+    order from `rng` every epoch.
+
+    >>> kernel_perceptron([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    PerceptronFit(alpha=array([1, 1]), mistakes=2, epochs=2, separated=True)
+    """
+    K = square(K)
+    y = signs(y, length=len(K))
+    alpha = np.zeros(len(K), dtype=int)
+    f = np.zeros(len(K))
+    epochs, separated = 0, False
+    for order in _orders(len(K), whole(max_epochs, "max_epochs", at_least=1), shuffle=shuffle, rng=rng):
+        epochs, separated = epochs + 1, True
+        for i in order:
+            if y[i] * f[i] <= 0:
+                alpha[i] += 1
+                f += y[i] * K[:, i]
+                separated = False
+        if separated:
+            break
+    return PerceptronFit(alpha, int(alpha.sum()), epochs, separated)
+
+
+def kernel_perceptron_list(
+    K: ArrayLike, y: ArrayLike, *, max_epochs: int = 1000, rng: Any = None, shuffle: bool = False
+) -> PerceptronList:
+    r"""The kernel perceptron with a list L of its mistakes (lecture H): $f(x) = \sum_{j \in L} y_j\, k(x_j, x)$.
+
+    A check sums $|L|$ kernel values, so an epoch costs $O(n|L|)$ of them, more with every mistake. Prediction needs
+    only the points on L.
+
+    >>> kernel_perceptron_list([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    PerceptronList(mistakes_list=[0, 1], coefficients=array([ 1., -1.]), epochs=2, separated=True)
+    """
+    K = square(K)
+    y = signs(y, length=len(K))
+    L: list[int] = []
+    epochs, separated = 0, False
+    for order in _orders(len(K), whole(max_epochs, "max_epochs", at_least=1), shuffle=shuffle, rng=rng):
+        epochs, separated = epochs + 1, True
+        for i in order:
+            if y[i] * np.sum(y[L] * K[L, i]) <= 0:
+                L.append(i)
+                separated = False
+        if separated:
+            break
+    return PerceptronList(L, np.bincount(L, minlength=len(K)) * y, epochs, separated)
+
+
+def perceptron(
+    Phi: ArrayLike, y: ArrayLike, *, max_epochs: int = 1000, rng: Any = None, shuffle: bool = False
+) -> PrimalPerceptronFit:
+    r"""The perceptron in feature space (lecture H): $w \leftarrow w + y_i\, \phi(x_i)$ at every mistake.
+
+    The kernel perceptron makes the same mistakes in the same order, and $w = \Phi^\top (\alpha \circ y)$.
+
+    >>> perceptron([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    PrimalPerceptronFit(w=array([ 1., -1.]), mistakes=2, epochs=2, separated=True)
+    """
+    Phi = points(Phi, "Phi")
+    n, M = Phi.shape
+    y = signs(y, length=n)
+    w = np.zeros(M)
+    mistakes, epochs, separated = 0, 0, False
+    for order in _orders(n, whole(max_epochs, "max_epochs", at_least=1), shuffle=shuffle, rng=rng):
+        epochs, separated = epochs + 1, True
+        for i in order:
+            if y[i] * (Phi[i] @ w) <= 0:
+                w += y[i] * Phi[i]
+                mistakes += 1
+                separated = False
+        if separated:
+            break
+    return PrimalPerceptronFit(w, mistakes, epochs, separated)
+
+
+def _fitting(c: ArrayLike, K: ArrayLike, y: ArrayLike) -> tuple[Array, Array, Array]:
+    """Coefficients, Gram matrix and labels that fit together."""
+    K = square(K)
+    return vector(c, "c", length=len(K)), K, signs(y, length=len(K))
+
+
+def perceptron_loss(c: ArrayLike, K: ArrayLike, y: ArrayLike) -> float:
+    r"""The loss that the perceptron descends (lecture K), for $f = \sum_j c_j\, k(x_j, \cdot)$ with signed $c_j$:
+
+    $$\frac1n \sum_{i=1}^n \max\{0,\ -y_i (Kc)_i\}.$$
+
+    It is never negative and c = 0 already makes it 0: as a minimisation alone the problem is trivial. The perceptron
+    escapes because it takes a score of 0 for a mistake.
+
+    >>> perceptron_loss([1.0, 1.0], [[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    0.5
+    """
+    c, K, y = _fitting(c, K, y)
+    return float(np.mean(np.maximum(0.0, -y * (K @ c))))
+
+
+def perceptron_loss_subgradient(c: ArrayLike, K: ArrayLike, y: ArrayLike) -> Array:
+    r"""A subgradient of `perceptron_loss` in c (lecture K), $-\frac1n \sum_{i\,:\,y_i (Kc)_i \le 0} y_i K_{\ast i}$.
+
+    At a score of 0 the loss has a kink and any fraction of $-y_i K_{\ast i}$ would do; the whole of it is the
+    perceptron's choice, so c = 0 does not stop it. The function-space subgradient has the coefficients
+    $-\frac1n y_i\,[y_i (Kc)_i \le 0]$, and K times those is what is returned here.
+
+    >>> perceptron_loss_subgradient([1.0, 1.0], [[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    array([0. , 0.5])
+    """
+    c, K, y = _fitting(c, K, y)
+    mistaken = y * (K @ c) <= 0
+    return -K[:, mistaken] @ y[mistaken] / len(K)
+
+
+def minimise_perceptron_loss(K: ArrayLike, y: ArrayLike, *, step: float, epochs: int, rng: Any = None) -> Array:
+    r"""Stochastic subgradient descent on `perceptron_loss` in function space (lecture K), one point at a time.
+
+    The term of point i has the subgradient $-y_i\, k(x_i, \cdot)$ where $y_i f(x_i) \le 0$ and 0 elsewhere, so a step
+    is $c_i \leftarrow c_i + \text{step} \cdot y_i$ at a mistake: the perceptron, its coefficients multiplied by `step`.
+    Without a regulariser the step only sets the scale. Every epoch visits the points in a fresh order from `rng`.
+
+    >>> minimise_perceptron_loss([[1.0, 0.0], [0.0, 1.0]], [1, -1], step=0.5, epochs=3)
+    array([ 0.5, -0.5])
+    """
+    K = square(K)
+    y = signs(y, length=len(K))
+    step = real(step, "step", above=0)
+    c = np.zeros(len(K))
+    f = np.zeros(len(K))
+    for order in _orders(len(K), whole(epochs, "epochs", at_least=1), shuffle=True, rng=rng):
+        for i in order:
+            if y[i] * f[i] <= 0:
+                c[i] += step * y[i]
+                f += step * y[i] * K[:, i]
+    return c
+
+
+def novikoff_bound(K: ArrayLike, y: ArrayLike, c: ArrayLike) -> float:
+    r"""The most mistakes that a perceptron can make where $f = \sum_j c_j\, k(x_j, \cdot)$ separates the classes:
+
+    $$\Bigl(\frac{R}{\text{margin}}\Bigr)^2, \qquad R^2 = \max_i K_{ii}, \qquad
+      \text{margin} = \min_i \frac{y_i (Kc)_i}{\sqrt{c^\top K c}}$$
+
+    (Novikoff's theorem, which shows that algorithm 1 of lecture I ends). It holds for every separating c; the widest
+    margin gives the best bound.
+
+    >>> novikoff_bound([[1.0, 0.0], [0.0, 1.0]], [1, -1], [1.0, -1.0])
+    2.0
+    """
+    c, K, y = _fitting(c, K, y)
+    f = K @ c
+    worst = int(np.argmin(y * f))
+    if y[worst] * f[worst] <= 0:
+        raise ValueError(
+            f"c must separate the classes, but point {worst} with label {y[worst]:+g} has score {f[worst]:g}: "
+            "the bound needs a positive margin"
+        )
+    c, f = c / abs(f[worst]), f / abs(f[worst])  # now the smallest y_i f(x_i) is 1 and the margin 1 / sqrt(c' K c)
+    return float(np.diag(K).max() * (c @ f))

@@ -1,0 +1,17 @@
+"""What a student's answer is held against, and what it says back.
+
+An assignment's catalogue (`kernelcourse.checking.dual_representation`, say) lists its pieces: the reference, the
+inputs to try, the usual mistakes. A notebook makes `check` from it and passes the student's functions by name:
+
+>>> from kernelcourse.checking import dual_representation
+>>> check = dual_representation.checks(seed=1)
+>>> check(gram_matrix=lambda Phi: Phi @ Phi.T)
+✓ gram_matrix: right on 9 inputs (1 of 1 point)
+"""
+
+from .cases import Case
+from .checks import Checks, catalogue
+from .piece import Claim, Mistake, Piece
+from .report import CheckFailed, Partial, Passed
+
+__all__ = ["Case", "CheckFailed", "Checks", "Claim", "Mistake", "Partial", "Passed", "Piece", "catalogue"]

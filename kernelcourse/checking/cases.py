@@ -1,0 +1,56 @@
+"""The inputs that a student's function is tried on."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Case:
+    """One input: its arguments, in order, and a word on what is special about it."""
+
+    args: tuple[Any, ...]
+    label: str = ""
+    strided: bool = False  # arrays that are views with gaps, as slices of a larger table are
+    frozen: bool = False  # arrays that refuse to be written to
+
+    def fresh(self) -> tuple[Any, ...]:
+        """The arguments as new objects, so that a function that writes on them spoils nobody else's."""
+        return tuple(self._lay_out(arg) if isinstance(arg, np.ndarray) else arg for arg in self.args)
+
+    def _lay_out(self, array: np.ndarray) -> np.ndarray:
+        laid_out = np.repeat(array, 2, axis=-1)[..., ::2] if self.strided and array.ndim else array.copy()
+        laid_out.flags.writeable = not self.frozen
+        return laid_out
+
+    @property
+    def size(self) -> int:
+        """How many numbers a reader has to look at."""
+        return sum(np.size(arg) for arg in self.args)
+
+
+def with_layouts(cases: Iterable[Case]) -> Iterator[Case]:
+    """The cases, then the largest once more as non-contiguous and once as read-only arrays."""
+    cases = list(cases)
+    yield from cases
+    largest = max(cases, key=lambda case: case.size)
+    if any(isinstance(arg, np.ndarray) and arg.ndim for arg in largest.args):
+        yield replace(largest, label="arrays that are not contiguous", strided=True)
+        yield replace(largest, label="read-only arrays", frozen=True)
+
+
+def case_generator(seed: int, piece: str, *, hidden: bool) -> np.random.Generator:
+    """The generator of a piece's cases: its own for every piece, so that no piece shifts another's inputs.
+
+    Hidden cases also depend on the environment variable KERNELCOURSE_HIDDEN_SEED, which an instructor keeps secret.
+    """
+    entropy = [seed, zlib.crc32(piece.encode())]
+    if hidden:
+        entropy.append(zlib.crc32(("hidden" + os.environ.get("KERNELCOURSE_HIDDEN_SEED", "")).encode()))
+    return np.random.default_rng(entropy)

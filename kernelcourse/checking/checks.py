@@ -1,0 +1,51 @@
+"""The `check` of a notebook: the pieces of its catalogue, tried on the cases of its term."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from ..validation import whole
+from .cases import case_generator
+from .piece import Claim, Piece
+from .report import CheckFailed, Partial, Passed, Verdict
+
+
+class Checks:
+    """Checks of one assignment. Call it with the student's functions by name; see `kernelcourse.checking`."""
+
+    def __init__(self, pieces: Iterable[Piece | Claim], *, seed: int) -> None:
+        self.pieces = {piece.name: piece for piece in pieces}
+        self.seed = whole(seed, "seed")
+
+    def __call__(self, **answers: Callable[..., Any]) -> Verdict:
+        """Hold the answers against the reference; raise `CheckFailed` if none of them is right."""
+        return self._judge(answers, hidden=False)
+
+    def hidden(self, **answers: Callable[..., Any]) -> Verdict:
+        """The same on hidden cases, with a report that does not show them."""
+        return self._judge(answers, hidden=True)
+
+    def _judge(self, answers: dict[str, Callable[..., Any]], *, hidden: bool) -> Verdict:
+        results = []
+        for name, answer in answers.items():
+            if name not in self.pieces:
+                raise TypeError(f"no piece is called {name!r}; this assignment has {', '.join(self.pieces)}")
+            rng = case_generator(self.seed, name, hidden=hidden)
+            results.append(self.pieces[name].examine(answer, rng, hidden=hidden))
+        if all(result.passed for result in results):
+            return Passed(results)
+        if any(result.passed for result in results):
+            return Partial(results)
+        raise CheckFailed(Verdict(results))
+
+
+def catalogue(notebook: str) -> ModuleType:
+    """The catalogue of a notebook, by its name without the ending.
+
+    >>> catalogue("dual-representation").__name__
+    'kernelcourse.checking.dual_representation'
+    """
+    return import_module(f"{__package__}.{notebook.replace('-', '_')}")

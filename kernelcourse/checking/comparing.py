@@ -1,0 +1,139 @@
+"""Comparing what came with what was expected: kind and shape first, then values, then what they have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .calling import Outcome
+
+
+def difference(got: Any, want: Any, tolerance: float) -> str:
+    """Say what is wrong with `got`, or return nothing if it is `want` up to the tolerance.
+
+    Numbers may differ by `tolerance * max(1, largest wanted magnitude)`. A list does for an array, a whole number
+    for a float of the same value; a number does not for an array of equal numbers.
+
+    >>> difference(np.zeros((2, 1)), np.zeros(2), 1e-9)
+    'The shape is (2, 1), but (2,) is expected.'
+    >>> difference(0.25, 0.5, 1e-9)
+    'The value is off by 0.25.'
+    >>> difference([0.5], np.array([0.5]), 1e-9)
+    ''
+    """
+    if got is None:
+        return "It returned None. Is a `return` missing?"
+    if isinstance(want, (str, bool, np.bool_)):
+        return _plain_difference(got, want)
+    if isinstance(want, tuple):
+        return _tuple_difference(got, want, tolerance)
+    return _array_difference(got, np.asarray(want), tolerance)
+
+
+def _plain_difference(got: Any, want: str | bool | np.bool_) -> str:
+    wanted = str if isinstance(want, str) else (bool, np.bool_)
+    if isinstance(got, np.ndarray) and got.ndim == 0:
+        got = got.item()
+    if not isinstance(got, wanted):
+        kind = "a string" if isinstance(want, str) else "True or False"
+        return f"It returned {_kind(got)}, but {kind} is expected."
+    return "" if got == want else "The answer is the other one." if isinstance(want, (bool, np.bool_)) else "The text differs."
+
+
+def _tuple_difference(got: Any, want: tuple[Any, ...], tolerance: float) -> str:
+    if not isinstance(got, (tuple, list, np.ndarray)) or len(got) != len(want):
+        return f"It returned {_kind(got)}, but {len(want)} values are expected, in a tuple."
+    for position, (ours, theirs) in enumerate(zip(want, got, strict=True)):
+        problem = difference(theirs, ours, tolerance)
+        if problem:
+            return f"Value number {position + 1} of the {len(want)}: {problem}"
+    return ""
+
+
+def _array_difference(got: Any, want: np.ndarray, tolerance: float) -> str:
+    try:
+        array = np.asarray(got)
+    except ValueError:
+        return "It returned rows of different lengths, but a rectangular array is expected."
+    if array.dtype.kind not in "biuf":
+        return f"It returned {_kind(got)}, but {'an array of ' if want.ndim else ''}real numbers are expected."
+    if array.shape != want.shape:
+        expected = f"{want.shape} is expected" if want.ndim else "a plain number is expected"
+        return f"The shape is {array.shape}, but {expected}." if array.ndim else f"It is a plain number, but shape {expected}."
+    if not np.isfinite(array).all():
+        return f"It contains {'NaN' if np.isnan(array).any() else 'infinite values'}."
+    off = np.abs(array.astype(float) - want)
+    if not off.size or off.max() <= tolerance * max(1.0, float(np.abs(want).max())):
+        return ""
+    if not want.ndim:
+        return f"The value is off by {off.max():.3g}."
+    worst = tuple(int(i) for i in np.unravel_index(np.argmax(off), off.shape))
+    wrong = int((off > tolerance * max(1.0, float(np.abs(want).max()))).sum())
+    return f"{wrong} of {off.size} entries differ, most at index {worst if len(worst) > 1 else worst[0]}, by {off.max():.3g}."
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, (tuple, list)):
+        return f"a {type(value).__name__} of length {len(value)}"
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape} and dtype {value.dtype}"
+    return f"a value of type {type(value).__name__}"
+
+
+def remarks(outcomes: Sequence[Outcome], wanted: Sequence[Any], tolerance: float) -> list[str]:
+    """What all wrong values have in common with the right ones, where no catalogued mistake explains them."""
+    pairs = [_numbers(outcome, want) for outcome, want in zip(outcomes, wanted, strict=True)]
+    if any(pair is None for pair in pairs):
+        return []
+    known = [pair for pair in pairs if pair is not None]
+    found = []
+
+    def always(transform: Any) -> bool:
+        return all(not difference(transform(got, n), want, tolerance) for got, want, n in known)
+
+    several_n = len({n for _, _, n in known}) > 1
+    if always(lambda got, n: -got):
+        found.append("Every value has the wrong sign.")
+    elif several_n and always(lambda got, n: got / n):
+        found.append("Every value is n times too large, n being the number of rows: a sum where a mean is wanted?")
+    elif several_n and always(lambda got, n: got * n):
+        found.append("Every value is n times too small, n being the number of rows: a mean where a sum is wanted?")
+    else:
+        factor = _constant_factor(known)
+        if factor and always(lambda got, n: got / factor):
+            found.append(f"Every value is {factor:.4g} times what it should be.")
+    if any(_asymmetric(got) and not _asymmetric(want) for got, want, _ in known):
+        found.append("The matrix is not symmetric, but it has to be.")
+    if any(outcome.value is not None and _cut_off(outcome.value, want) for outcome, want in zip(outcomes, wanted, strict=True)):
+        found.append("The result holds whole numbers: was it stored in an array made from integer input?")
+    return found
+
+
+def _numbers(outcome: Outcome, want: Any) -> tuple[np.ndarray, np.ndarray, int] | None:
+    """Got and wanted as arrays of equal shape, with n, the rows of the first array argument; None if they are not."""
+    if isinstance(want, (str, bool, tuple)) or outcome.error is not None:
+        return None
+    try:
+        got = np.asarray(outcome.value, dtype=float)
+    except (TypeError, ValueError):
+        return None
+    want = np.asarray(want, dtype=float)
+    rows = [len(arg) for arg in outcome.case.args if isinstance(arg, np.ndarray) and arg.ndim]
+    return (got, want, rows[0] if rows else 1) if got.shape == want.shape else None
+
+
+def _constant_factor(known: Sequence[tuple[np.ndarray, np.ndarray, int]]) -> float:
+    got, want, _ = max(known, key=lambda pair: np.abs(pair[1]).max(initial=0.0))
+    at = np.unravel_index(np.argmax(np.abs(want)), want.shape)
+    return float(got[at] / want[at]) if want[at] else 0.0
+
+
+def _asymmetric(matrix: np.ndarray) -> bool:
+    return matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] and not np.allclose(matrix, matrix.T)
+
+
+def _cut_off(got: Any, want: Any) -> bool:
+    kind = np.asarray(got).dtype.kind
+    return kind in "iu" and not np.array_equal(np.asarray(want), np.rint(np.asarray(want)))

@@ -1,0 +1,176 @@
+"""A piece of an assignment: what is asked, what is right, and what usually goes wrong."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .calling import Outcome, call, student_line
+from .cases import Case, with_layouts
+from .comparing import difference, remarks
+from .report import Result, shown
+
+NOT_WRITTEN = "not written"
+CALLED_THE_LIBRARY = "called the library"
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A usual wrong answer, and what to tell whoever gave it."""
+
+    wrong: Callable[..., Any]
+    hint: str
+
+    @property
+    def name(self) -> str:
+        return self.wrong.__name__
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A function to write, held against a reference on many inputs.
+
+    `cases(rng)` yields the inputs; the largest is tried again as non-contiguous and as read-only arrays. Answers may
+    differ from the reference by `tolerance * max(1, largest magnitude)`, for the reason stated. `allows` names the
+    functions of the library that an answer may call.
+    """
+
+    name: str
+    points: float
+    reference: Callable[..., Any]
+    cases: Callable[[np.random.Generator], Iterable[Case]]
+    mistakes: Sequence[Mistake] = ()
+    tolerance: float = 1e-9
+    tolerance_reason: str = "sums of a few products lose a few of the 16 digits; 9 are left whatever the order of summation"
+    allows: Sequence[str] = ()
+
+    def examine(self, function: Callable[..., Any], rng: np.random.Generator, *, hidden: bool = False) -> Result:
+        """Try the function on all cases and say what is wrong, or that nothing is."""
+        outcomes = [call(function, case) for case in with_layouts(self.cases(rng))]
+        wanted = [self.reference(*outcome.case.fresh()) for outcome in outcomes]
+        if early := _cannot_be_judged(self, outcomes, hidden):
+            return early
+        problems = [self._problem(outcome, want) for outcome, want in zip(outcomes, wanted, strict=True)]
+        wrong = [i for i, problem in enumerate(problems) if problem]
+        if not wrong:
+            return Result(self.name, self.points, cases=len(outcomes), hidden=hidden)
+        first = min(wrong, key=lambda i: outcomes[i].case.size)
+        mistake = self._usual_mistake(outcomes, wanted)
+        hint = mistake.hint if mistake else " ".join(remarks(outcomes, wanted, self.tolerance))
+        return Result(
+            self.name,
+            self.points,
+            cases=len(outcomes),
+            wrong=len(wrong),
+            problem=problems[first],
+            details=() if hidden else self._details(outcomes[first], wanted[first]),
+            hint=hint,
+            mistake=mistake.name if mistake else "",
+            hidden=hidden,
+        )
+
+    def _problem(self, outcome: Outcome, want: Any) -> str:
+        if outcome.error is not None:
+            if outcome.case.frozen and "read-only" in str(outcome.error):
+                return "It tries to write on its argument. Work on a copy."
+            return f"It raised {type(outcome.error).__name__}: {outcome.error}"
+        if problem := difference(outcome.value, want, self.tolerance):
+            return problem
+        if outcome.changed:
+            names = ", ".join(f"`{self._argument_names()[i]}`" for i in outcome.changed)
+            return f"The result is right, but the function changed its argument {names}. Work on a copy."
+        return ""
+
+    def _usual_mistake(self, outcomes: Sequence[Outcome], wanted: Sequence[Any]) -> Mistake | None:
+        """The first catalogued mistake that does what the student's function did, on every input."""
+        for mistake in self.mistakes:
+            told_apart = False
+            for outcome, want in zip(outcomes, wanted, strict=True):
+                theirs = call(mistake.wrong, outcome.case)
+                if not self._alike(outcome, theirs):
+                    break
+                told_apart |= bool(self._problem(theirs, want))
+            else:
+                if told_apart:
+                    return mistake
+        return None
+
+    def _alike(self, one: Outcome, other: Outcome) -> bool:
+        if one.error is not None or other.error is not None:
+            return type(one.error) is type(other.error)
+        if one.changed != other.changed:
+            return False
+        return not difference(one.value, other.value, self.tolerance)
+
+    def _argument_names(self) -> list[str]:
+        return list(inspect.signature(self.reference).parameters)
+
+    def _details(self, outcome: Outcome, want: Any) -> tuple[tuple[str, str], ...]:
+        """The input, the expected and the received value, with names, to print one below the other."""
+        rows = [(name, shown(arg)) for name, arg in zip(self._argument_names(), outcome.case.args, strict=True)]
+        rows.append(("expected", shown(want)))
+        if outcome.error is None:
+            rows.append(("yours", shown(outcome.value)))
+        elif line := student_line(outcome.error):
+            rows.append(("where", line))
+        if outcome.case.label:
+            rows.insert(0, ("input", outcome.case.label))
+        if outcome.printed.strip():
+            rows.append(("printed", outcome.printed.strip()[:200]))
+        return tuple(rows)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim to break: a function without arguments that returns a witness, judged by what it has to show.
+
+    `verify(witness)` returns nothing if the witness does its work, and otherwise what is wrong with it. The mistakes
+    are answers that fall short, each with what `verify` says to it.
+    """
+
+    name: str
+    points: float
+    reference: Callable[[], Any]
+    verify: Callable[[Any], str]
+    mistakes: Sequence[Mistake] = ()
+    allows: Sequence[str] = ()
+
+    def examine(self, function: Callable[[], Any], rng: np.random.Generator, *, hidden: bool = False) -> Result:
+        """Ask for the witness and judge it."""
+        outcome = call(function, Case(()))
+        if early := _cannot_be_judged(self, [outcome], hidden):
+            return early
+        if outcome.error is not None:
+            problem = f"It raised {type(outcome.error).__name__}: {outcome.error}"
+            details = (("where", student_line(outcome.error)),)
+            return Result(self.name, self.points, cases=1, wrong=1, problem=problem, details=details, hidden=hidden)
+        hint = self.verify(outcome.value)
+        if not hint:
+            return Result(self.name, self.points, cases=1, hidden=hidden)
+        mistake = next((mistake.name for mistake in self.mistakes if mistake.hint == hint), "")
+        details = (("yours", shown(outcome.value)),)
+        problem = "Your example does not break the claim yet."
+        return Result(self.name, self.points, 1, 1, problem, details, hint, mistake, hidden)
+
+
+def _cannot_be_judged(piece: Piece | Claim, outcomes: Sequence[Outcome], hidden: bool) -> Result | None:
+    """The report on an answer that is still missing, or that hands the work to the library."""
+    problem = hint = mistake = ""
+    if any(isinstance(outcome.error, NotImplementedError) for outcome in outcomes):
+        problem = "It is not written yet."
+        hint = "Replace the line `raise NotImplementedError()` by your answer, run its cell, then this one."
+        mistake = NOT_WRITTEN
+    elif used := [name for outcome in outcomes for name in outcome.library_calls if name not in piece.allows]:
+        problem = f"It calls {used[0]}."
+        hint = (
+            "The library already knows how; here you are the one to write it, with numpy alone. "
+            "Do compare with the library once yours runs."
+        )
+        mistake = CALLED_THE_LIBRARY
+    if not problem:
+        return None
+    return Result(piece.name, piece.points, len(outcomes), len(outcomes), problem, (), hint, mistake, hidden)

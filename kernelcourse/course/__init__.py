@@ -1,0 +1,1 @@
+"""The instructor's side: release and check assignments, start new ones. The command line lives in `cli`."""

@@ -1,0 +1,53 @@
+"""The command line: a table of commands, one module each.
+
+A command module has a docstring (its help), `add_arguments(parser)` and `run(args)`, which returns the exit code.
+It imports nothing heavy at its top, so that `kernelcourse --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from .. import __version__
+from .errors import CourseError
+
+COMMANDS = {
+    "check": "run the visible checks of a notebook",
+    "release": "make the students' notebooks from the solutions",
+    "new": "start a new assignment",
+}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser with all commands."""
+    parser = argparse.ArgumentParser(prog="kernelcourse", description="Exercises of the course on kernel methods.")
+    parser.add_argument("--version", action="version", version=f"kernelcourse {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, summary in COMMANDS.items():
+        module = import_module(f".{name}", __package__)
+        command = commands.add_parser(name, help=summary, description=module.__doc__)
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. Exit code 0: all is well; 1: a check failed; 2: the command could not do its work."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a Windows console may not know ✓; better a ? than a crash
+            stream.reconfigure(errors="replace")
+    args = build_parser().parse_args(argv)
+    try:
+        return args.run(args)
+    except CourseError as error:
+        print(f"kernelcourse {args.command}: {error}", file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "kernelcourse":
+            raise
+        needed = "the packages of requirements.txt"
+        print(f"kernelcourse {args.command} needs {error.name}: install {needed}", file=sys.stderr)
+        return 2

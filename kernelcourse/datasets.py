@@ -1,0 +1,483 @@
+"""Generated data sets: small, seeded by `rng`, never downloaded.
+
+Every function returns a named tuple. Points are rows of a float array `X`, targets a float vector `t`, labels an
+integer vector `y`: -1 and +1 where there are two classes, 0, 1, 2, ... where there are more. Classes are as equal in
+number as n allows and come in random order. Where the law behind the data is known, the tuple carries it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations, product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .validation import Array, generator, points, real, vector, whole
+
+Labels = NDArray[np.int64]
+Seed = np.random.Generator | int | None
+
+
+class Data(NamedTuple):
+    """A sample for regression: points X (n, 1), targets t (n,), and the noiseless function of points behind them."""
+
+    X: Array
+    t: Array
+    truth: Callable[[ArrayLike], Array]
+
+
+class Labelled(NamedTuple):
+    """A sample for classification: points X (n, 2) and labels y (n,), -1 or +1."""
+
+    X: Array
+    y: Labels
+
+
+def _line(X: ArrayLike) -> Array:
+    """The coordinates (n,) of points (n, 1) on a line."""
+    X = points(X)
+    if X.shape[1] != 1:
+        raise ValueError(f"X must have one column, got shape {X.shape}")
+    return X[:, 0]
+
+
+def _noisy(truth: Callable[[ArrayLike], Array], X: Array, noise: float, rng: np.random.Generator) -> Data:
+    noise = real(noise, "noise", at_least=0)
+    return Data(X, truth(X) + noise * rng.standard_normal(len(X)), truth)
+
+
+def sinc(X: ArrayLike) -> Array:
+    r"""$\sin(x) / x$ for points (n, 1) on a line, and 1 at the origin.
+
+    >>> sinc([[0.0], [np.pi / 2]]).round(4)
+    array([1.    , 0.6366])
+    """
+    return np.sinc(_line(X) / np.pi)
+
+
+def noisy_sinc(n: int, *, noise: float = 0.1, rng: Seed = None) -> Data:
+    r"""Draw n points uniformly on [-10, 10], with targets $t = \sin(x)/x + \text{noise} \cdot \varepsilon$.
+
+    >>> X, t, truth = noisy_sinc(50, rng=0)
+    >>> X.shape, t.shape, truth(X).shape
+    ((50, 1), (50,), (50,))
+    """
+    rng = generator(rng)
+    X = rng.uniform(-10, 10, size=(whole(n, "n", at_least=1), 1))
+    return _noisy(sinc, X, noise, rng)
+
+
+def noisy_polynomial(
+    n: int, *, coefficients: ArrayLike = (0.0, -1.0, 0.0, 2.0), noise: float = 0.1, rng: Seed = None
+) -> Data:
+    r"""Draw n points uniformly on [-1, 1], with targets $t = \sum_p c_p x^p + \text{noise} \cdot \varepsilon$.
+
+    The coefficients rise with the power: c_0 comes first.
+
+    >>> X, t, truth = noisy_polynomial(20, coefficients=[1, 0, 3], noise=0, rng=0)
+    >>> X.shape, bool(np.allclose(t, 1 + 3 * X[:, 0] ** 2))
+    ((20, 1), True)
+    """
+    c = vector(coefficients, "coefficients")
+    if len(c) == 0:
+        raise ValueError("coefficients is empty, but at least the constant term is wanted")
+    rng = generator(rng)
+    X = rng.uniform(-1, 1, size=(whole(n, "n", at_least=1), 1))
+    return _noisy(lambda Z: np.vander(_line(Z), len(c), increasing=True) @ c, X, noise, rng)
+
+
+class TrendAndWiggle(NamedTuple):
+    """Points X (n, 1) and targets t (n,), the two true parts, and the two intervals that hold no point."""
+
+    X: Array
+    t: Array
+    trend: Callable[[ArrayLike], Array]
+    wiggle: Callable[[ArrayLike], Array]
+    gap: tuple[float, float]
+    beyond: tuple[float, float]
+
+    def truth(self, X: ArrayLike) -> Array:
+        """The sum of the two parts."""
+        return self.trend(X) + self.wiggle(X)
+
+
+def _trend(X: ArrayLike) -> Array:
+    return 0.5 * _line(X)
+
+
+def _wiggle(X: ArrayLike) -> Array:
+    x = _line(X)
+    return np.sin(3 * x) * np.exp(-(x**2) / 8)
+
+
+def trend_and_wiggle(n: int, *, noise: float = 0.1, rng: Seed = None) -> TrendAndWiggle:
+    r"""Draw a straight line through the origin with a local wiggle on it, for semi-parametric regression (K10).
+
+    $$t = \tfrac12 x + \sin(3x)\, e^{-x^2/8} + \text{noise} \cdot \varepsilon$$
+
+    The points lie on [-5, 5] but for a gap in the middle of the wiggle; `beyond` is where a fit has to extrapolate.
+
+    >>> data = trend_and_wiggle(40, rng=0)
+    >>> data.X.shape, data.gap, data.beyond
+    ((40, 1), (1.0, 2.0), (5.0, 9.0))
+    >>> bool(np.allclose(data.truth(data.X), data.trend(data.X) + data.wiggle(data.X)))
+    True
+    """
+    gap, beyond = (1.0, 2.0), (5.0, 9.0)
+    rng = generator(rng)
+    x = rng.uniform(-5, 5 - (gap[1] - gap[0]), size=(whole(n, "n", at_least=1), 1))
+    X = np.where(x < gap[0], x, x + gap[1] - gap[0])  # cutting the gap out keeps the draw uniform on what is left
+    t = _noisy(lambda Z: _trend(Z) + _wiggle(Z), X, noise, rng).t
+    return TrendAndWiggle(X, t, _trend, _wiggle, gap, beyond)
+
+
+def _balanced(n: int, classes: int, rng: np.random.Generator) -> Labels:
+    """Labels 0, ..., classes - 1 in random order, their counts differing by at most one."""
+    return rng.permutation(np.arange(whole(n, "n", at_least=classes)) % classes)
+
+
+def _balanced_signs(n: int, rng: np.random.Generator) -> Labels:
+    return 1 - 2 * _balanced(n, 2, rng)
+
+
+def _blurred(X: Array, noise: float, rng: np.random.Generator) -> Array:
+    return X + real(noise, "noise", at_least=0) * rng.standard_normal(X.shape)
+
+
+def two_moons(n: int, *, noise: float = 0.1, rng: Seed = None) -> Labelled:
+    """Draw two interleaved half circles of radius 1, blurred: +1 is the upper one.
+
+    >>> X, y = two_moons(100, rng=0)
+    >>> X.shape, np.unique(y, return_counts=True)
+    ((100, 2), (array([-1,  1]), array([50, 50])))
+    """
+    rng = generator(rng)
+    y = _balanced_signs(n, rng)
+    angle = rng.uniform(0, np.pi, size=n)
+    upper = np.column_stack([np.cos(angle), np.sin(angle)])
+    X = np.where(y[:, None] == 1, upper, [1.0, 0.5] - upper)
+    return Labelled(_blurred(X, noise, rng), y)
+
+
+def rings(n: int, *, noise: float = 0.1, rng: Seed = None) -> Labelled:
+    """Draw two circles around the origin, blurred: +1 is the inner one, of radius 1, -1 the outer one, of radius 2.
+
+    >>> X, y = rings(100, noise=0, rng=0)
+    >>> X.shape, bool(np.allclose(np.linalg.norm(X, axis=1), np.where(y == 1, 1, 2)))
+    ((100, 2), True)
+    """
+    rng = generator(rng)
+    y = _balanced_signs(n, rng)
+    angle = rng.uniform(0, 2 * np.pi, size=n)
+    radius = np.where(y == 1, 1.0, 2.0)
+    X = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return Labelled(_blurred(X, noise, rng), y)
+
+
+def xor(n: int, *, noise: float = 0.3, rng: Seed = None) -> Labelled:
+    r"""Draw four clouds around the corners $(\pm1, \pm1)$: +1 where the two signs differ, as in "exclusive or".
+
+    `noise` is the standard deviation of a cloud; no cloud is empty, so n is at least 4. The Bayes rule is
+    $y = -\operatorname{sign}(x_1 x_2)$.
+
+    >>> X, y = xor(4, noise=0, rng=0)
+    >>> sorted(zip(X.tolist(), y.tolist()))
+    [([-1.0, -1.0], -1), ([-1.0, 1.0], 1), ([1.0, -1.0], 1), ([1.0, 1.0], -1)]
+    """
+    rng = generator(rng)
+    corners = np.array([[1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    corner = _balanced(n, 4, rng)
+    return Labelled(_blurred(corners[corner], noise, rng), np.where(corner % 2 == 0, 1, -1))
+
+
+def checkerboard(n: int, *, cells: int = 4, rng: Seed = None) -> Labelled:
+    r"""Draw points uniformly on a board of cells x cells unit squares: -1 on the corner square at the origin.
+
+    The labels carry no noise: $y = +1$ exactly where $\lfloor x_1 \rfloor + \lfloor x_2 \rfloor$ is odd.
+
+    >>> X, y = checkerboard(200, rng=0)
+    >>> X.shape, bool(np.all((np.floor(X).sum(axis=1) % 2 == 1) == (y == 1)))
+    ((200, 2), True)
+    """
+    cells = whole(cells, "cells", at_least=2)
+    rng = generator(rng)
+    y = _balanced_signs(n, rng)
+    squares = np.indices((cells, cells)).reshape(2, -1).T  # (cells * cells, 2), their lower left corners
+    odd = squares.sum(axis=1) % 2 == 1
+    corner = np.where((y == 1)[:, None], rng.choice(squares[odd], size=n), rng.choice(squares[~odd], size=n))
+    return Labelled(corner + rng.random((n, 2)), y)
+
+
+MIXTURE_VARIANCE = 1 / 5
+
+
+class GaussianMixture(NamedTuple):
+    """Points X (n, 2), labels y (n,), and the means (10, 2) of each class, from which all else follows."""
+
+    X: Array
+    y: Labels
+    means_plus: Array
+    means_minus: Array
+
+    def bayes_log_odds(self, X: ArrayLike) -> Array:
+        r"""The log odds $\ln p(x \mid +1) - \ln p(x \mid -1)$ of the mixture itself: 0 on the Bayes boundary.
+
+        >>> mixture = gaussian_mixture(200, rng=0)
+        >>> bool(np.all(np.sign(mixture.bayes_log_odds(mixture.X)) == mixture.bayes_label(mixture.X)))
+        True
+        """
+        Z = points(X)
+        if Z.shape[1] != 2:
+            raise ValueError(f"X must have two columns, got shape {Z.shape}")
+
+        def log_density(means: Array) -> Array:  # up to a constant that both classes share
+            squared = ((Z[:, None, :] - means[None, :, :]) ** 2).sum(axis=2)  # (n, 10)
+            return np.logaddexp.reduce(-squared / (2 * MIXTURE_VARIANCE), axis=1)
+
+        return log_density(self.means_plus) - log_density(self.means_minus)
+
+    def bayes_label(self, X: ArrayLike) -> Labels:
+        """The label, -1 or +1, that errs least often: the sign of the log odds, +1 on the boundary itself."""
+        return np.where(self.bayes_log_odds(X) >= 0, 1, -1)
+
+    def sample(self, n: int, *, rng: Seed = None) -> GaussianMixture:
+        """Draw n new points from the same mixture: a test set.
+
+        >>> gaussian_mixture(200, rng=0).sample(1000, rng=1).X.shape
+        (1000, 2)
+        """
+        rng = generator(rng)
+        y = _balanced_signs(n, rng)
+        which = rng.integers(len(self.means_plus), size=n)
+        means = np.where((y == 1)[:, None], self.means_plus[which], self.means_minus[which])
+        return self._replace(X=_blurred(means, MIXTURE_VARIANCE**0.5, rng), y=y)
+
+
+def gaussian_mixture(n: int, *, rng: Seed = None) -> GaussianMixture:
+    r"""Draw two classes, each an even mixture of ten Gaussians, whose Bayes boundary is known (S13).
+
+    The recipe of Hastie, Tibshirani and Friedman, *The Elements of Statistical Learning*, section 2.3.3: ten means
+    from $N((1, 0), I)$ for the class +1, ten from $N((0, 1), I)$ for -1, and points from $N(\text{mean}, I/5)$.
+
+    >>> mixture = gaussian_mixture(200, rng=0)
+    >>> mixture.X.shape, mixture.means_plus.shape, mixture.bayes_label(mixture.X).shape
+    ((200, 2), (10, 2), (200,))
+    """
+    rng = generator(rng)
+    means_plus = rng.normal([1.0, 0.0], size=(10, 2))
+    means_minus = rng.normal([0.0, 1.0], size=(10, 2))
+    nothing_yet = GaussianMixture(np.empty((0, 2)), np.empty(0, dtype=np.int64), means_plus, means_minus)
+    return nothing_yet.sample(n, rng=rng)
+
+
+class Chimeras(NamedTuple):
+    """Sequences of eight blocks, measured stabilities t in degrees Celsius, and the simulated law behind them."""
+
+    sequences: list[str]
+    t: Array
+    truth: Callable[[Sequence[str]], Array]
+    parents: dict[str, str]
+    interacting: tuple[tuple[int, int], ...]
+    origin: str
+
+
+# Degrees that a block gains over the same block of parent 1, for parents 1, 2 and 3. Invented, and scaled so that the
+# parents come out where cytochromes P450 do, between 40 and 60 degrees, with the best chimeras above all three.
+BLOCK_EFFECTS = np.array(
+    [
+        [0.0, 2.1, -1.6],
+        [0.0, -3.4, 1.2],
+        [0.0, -1.5, 2.8],
+        [0.0, -2.9, -1.3],
+        [0.0, -4.2, -3.7],
+        [0.0, 1.7, -0.6],
+        [0.0, -4.0, -2.9],
+        [0.0, 0.8, 0.5],
+    ]
+)
+# Degrees lost where two blocks that touch in the folded protein come from different parents.
+CONTACT_LOSSES = {(0, 4): 2.4, (1, 2): 1.8, (2, 6): 2.6, (3, 4): 1.5, (5, 7): 3.0}
+PARENT_1_STABILITY = 55.0
+
+
+def _chimera_stability(sequences: Sequence[str]) -> Array:
+    if isinstance(sequences, str):
+        raise TypeError(f"sequences must be a list of strings, got the string {sequences!r}")
+    for sequence in sequences:
+        if not isinstance(sequence, str) or len(sequence) != len(BLOCK_EFFECTS) or not set(sequence) <= set("123"):
+            raise ValueError(f"a sequence must be eight letters, each '1', '2' or '3', got {sequence!r}")
+    parent = np.array([[int(block) - 1 for block in sequence] for sequence in sequences], dtype=int).reshape(-1, 8)
+    additive = BLOCK_EFFECTS[np.arange(8), parent].sum(axis=1)
+    lost = sum(loss * (parent[:, i] != parent[:, j]) for (i, j), loss in CONTACT_LOSSES.items())
+    return PARENT_1_STABILITY + additive - lost
+
+
+def p450_chimeras(n: int | None = None, *, noise: float = 1.0, rng: Seed = None) -> Chimeras:
+    r"""Simulate the thermostability of chimeras of three parent proteins in eight blocks (K11).
+
+    A chimera such as '21311332' takes its first block from parent 2, its second from parent 1, and so on: 3^8 = 6561
+    in all. **The numbers are simulated**, not measured; only the design is that of the P450 study. The stability is
+
+    $$t = 55 + \sum_b e_b(s_b) - \sum_{(b, c)} \ell_{bc}\, [s_b \ne s_c] + \text{noise} \cdot \varepsilon$$
+
+    in degrees: what each block adds, less what is lost where touching blocks come from different parents. The pairs
+    that touch are `interacting`, counted from 0. Without n all 6561 come in order, else n different ones at random.
+
+    >>> chimeras = p450_chimeras(200, rng=0)
+    >>> len(chimeras.sequences), len(chimeras.sequences[0]), chimeras.t.shape
+    (200, 8, (200,))
+    >>> chimeras.truth(list(chimeras.parents.values())), chimeras.origin
+    (array([55. , 43.6, 49.4]), 'simulated')
+    """
+    noise = real(noise, "noise", at_least=0)
+    rng = generator(rng)
+    sequences = ["".join(blocks) for blocks in product("123", repeat=8)]
+    if n is not None:
+        if whole(n, "n", at_least=1) > len(sequences):
+            raise ValueError(f"n must be at most {len(sequences)}, the number of different chimeras, got {n}")
+        sequences = [sequences[i] for i in rng.choice(len(sequences), size=n, replace=False)]
+    return Chimeras(
+        sequences=sequences,
+        t=_chimera_stability(sequences) + noise * rng.standard_normal(len(sequences)),
+        truth=_chimera_stability,
+        parents={"parent 1": "11111111", "parent 2": "22222222", "parent 3": "33333333"},
+        interacting=tuple(CONTACT_LOSSES),
+        origin="simulated",
+    )
+
+
+class Graph(NamedTuple):
+    """An undirected graph: a symmetric 0/1 adjacency array (m, m) and a label for each of its m nodes."""
+
+    adjacency: Labels
+    labels: tuple[str, ...]
+
+
+class Graphs(NamedTuple):
+    """Graphs, their classes y (n,), and the names of the classes."""
+
+    graphs: list[Graph]
+    y: Labels
+    names: tuple[str, ...]
+
+
+Edges = list[tuple[int, int]]
+
+
+def _ring(m: int, rng: np.random.Generator) -> Edges:
+    return [(i, (i + 1) % m) for i in range(m)]
+
+
+def _tree(m: int, rng: np.random.Generator) -> Edges:
+    return [(i, int(rng.integers(i))) for i in range(1, m)]
+
+
+def _clique_with_tail(m: int, rng: np.random.Generator) -> Edges:
+    clique = m // 2 + 1
+    return [*combinations(range(clique), 2), *((i, i + 1) for i in range(clique - 1, m - 1))]
+
+
+SHAPES = {"ring": _ring, "tree": _tree, "clique with a tail": _clique_with_tail}
+
+
+def small_graphs(n: int, *, rng: Seed = None) -> Graphs:
+    """Draw n connected graphs of 6 to 10 nodes in three classes: a ring, a random tree, a clique with a tail (B16).
+
+    Each node carries the letter C, N or O at random and the nodes come in random order, so that only the shape tells
+    the classes apart.
+
+    >>> graphs, y, names = small_graphs(30, rng=0)
+    >>> len(graphs), np.bincount(y), names
+    (30, array([10, 10, 10]), ('ring', 'tree', 'clique with a tail'))
+    >>> graphs[0].adjacency.shape == (len(graphs[0].labels), len(graphs[0].labels))
+    True
+    """
+    rng = generator(rng)
+    names = tuple(SHAPES)
+    y = _balanced(n, len(names), rng)
+    graphs = []
+    for shape in y:
+        m = int(rng.integers(6, 11))
+        place = rng.permutation(m)
+        adjacency = np.zeros((m, m), dtype=np.int64)
+        for i, j in SHAPES[names[shape]](m, rng):
+            adjacency[place[i], place[j]] = adjacency[place[j], place[i]] = 1
+        graphs.append(Graph(adjacency, tuple(rng.choice(list("CNO"), size=m).tolist())))
+    return Graphs(graphs, y, names)
+
+
+class Texts(NamedTuple):
+    """Documents, their topics y (n,) as numbers, and the names of the topics."""
+
+    documents: list[str]
+    y: Labels
+    names: tuple[str, ...]
+
+
+def small_texts() -> Texts:
+    """Forty short documents, ten on each of four topics, written for this course (B16).
+
+    Some words belong to two topics (a captain, a galley, a star), as words do.
+
+    >>> documents, y, names = small_texts()
+    >>> len(documents), np.bincount(y), names
+    (40, array([10, 10, 10, 10]), ('cooking', 'sailing', 'astronomy', 'football'))
+    """
+    by_topic = [text.strip().splitlines() for text in TEXTS.values()]
+    documents = [document for topic in by_topic for document in topic]
+    return Texts(documents, np.repeat(np.arange(len(TEXTS)), [len(topic) for topic in by_topic]), tuple(TEXTS))
+
+
+# One document a line.
+TEXTS = {
+    "cooking": """
+Chop the onion finely, warm the oil in a wide pan and let the onion soften slowly until it turns golden.
+A good tomato sauce needs little more than ripe tomatoes, garlic, oil, salt and half an hour of patience.
+Knead the dough for ten minutes, cover the bowl and let it rise in a warm corner until it has doubled.
+She whisked the eggs with sugar until pale, folded in the flour and baked the cake for forty minutes.
+Salt the water well before the pasta goes in, and keep a cup of that water to loosen the sauce.
+The cook in the cramped galley roasted two chickens with lemon, thyme and a whole head of garlic.
+Lentil soup tastes better on the second day, when the cumin and the onion have had time to mingle.
+Bread with a dark crust wants a hot oven, a heavy pot and a tray of boiling water for steam.
+Melt the butter, stir in the flour, add warm milk a little at a time and the white sauce will stay smooth.
+For the salad, toast the walnuts, slice the pears and dress the leaves with oil, vinegar and a pinch of salt.
+""",
+    "sailing": """
+The skipper eased the mainsheet, the boat came upright and we surged towards the harbour before the wind.
+Reef the mainsail early: once the wind has risen and the sea has built, the job is twice as hard.
+We dropped the anchor in five metres of clear water, let out the chain and watched the bow swing to the wind.
+A strong tide set us south all night, and at dawn the lighthouse stood on the wrong side of the bow.
+The crew hoisted the spinnaker at the mark, and the yacht rolled downwind with the rudder groaning.
+Before the crossing they checked the rigging, filled the water tanks and stowed the galley for rough sea.
+To tack, push the tiller away from you, duck under the boom and trim the jib on the other side.
+Without an engine the captain steered by the pole star, with one hand on the tiller and an eye on the sail.
+Fog rolled over the harbour, so the ferry sounded its horn and every yacht stayed at anchor until noon.
+The old sailor mended the torn jib with waxed thread while the boat drifted on a sea without wind.
+""",
+    "astronomy": """
+A star spends most of its life turning hydrogen into helium, held up against gravity by its own light.
+The telescope gathered light for six hours to show a galaxy whose stars were born before the sun.
+Jupiter drifted past the bright star in the west, with four moons strung out in a line beside it.
+When a planet crosses the face of its star, the light dims by a tiny amount, and from that we learn its size.
+Comets carry ice from the cold edge of the solar system and grow a tail as they come near the sun.
+The mirror of the new telescope is made of segments that unfold in orbit, far from the warmth of the earth.
+Dust hides the centre of our galaxy, but infrared light comes through and shows the stars that circle it.
+During the eclipse the moon covered the sun, the sky went dark and the planet Venus stood out at noon.
+A dying giant star threw off its outer layers, and the glowing nebula it left behind is still growing.
+Every spring the observatory measures the orbit of the asteroid again, to be sure that it will miss the earth.
+""",
+    "football": """
+The striker turned past the last defender and shot the ball low into the net with a minute to play.
+The referee blew for a penalty, the goalkeeper guessed right and pushed the ball around the post.
+Two goals down at half time, the coach changed three players and the team pressed high up the pitch.
+The captain lifted the cup in front of the home supporters after a final that went to penalties.
+A long pass from midfield split the defence, and the winger crossed for the easiest goal of the season.
+The young star of the team signed for the club until he is thirty, and the supporters sang his name.
+After a second yellow card the defender left the pitch, and ten players had to hold the lead.
+The goalkeeper came out for the corner, missed the ball and watched it roll slowly into the net.
+Promotion was settled on the last day of the season, when both teams needed a win and neither scored a goal.
+The coach prefers a back three, quick passes through midfield and wingers who track back to defend.
+""",
+}

@@ -1,0 +1,124 @@
+"""Multilayer perceptrons: a feature map that is learned, and a linear model on top of it (lecture H)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from ..algorithms import mlp
+from ..algorithms.logistic import one_hot
+from ..validation import Array, generator, whole
+from .base import Estimator, Regressor
+from .classifiers import ProbabilisticClassifier
+
+
+class _Network(Estimator):
+    """What the two networks share: their parameters, training, and the learned features."""
+
+    loss: mlp.Loss
+
+    def __init__(
+        self,
+        hidden: Sequence[int] = (16,),
+        activation: str = "tanh",
+        step: float = 0.1,
+        epochs: int = 200,
+        batch_size: int = 16,
+        momentum: float = 0.9,
+        ridge: float = 0.0,
+        rng: Any = 0,
+    ) -> None:
+        self.hidden = hidden
+        self.activation = activation
+        self.step = step
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.momentum = momentum
+        self.ridge = ridge
+        self.rng = rng
+
+    def _scaled(self, X: Array) -> Array:
+        return (X - self.mean_) / self.scale_
+
+    def _train(self, X: Array, Y: Array) -> None:
+        hidden = [whole(size, "every entry of hidden", at_least=1) for size in self.hidden]
+        rng = generator(self.rng)
+        self.mean_, self.scale_ = X.mean(axis=0), X.std(axis=0)
+        self.scale_[self.scale_ == 0] = 1.0
+        network = mlp.init_network((X.shape[1], *hidden, Y.shape[1]), rng=rng, activation=self.activation)
+        training = mlp.sgd(
+            network,
+            self._scaled(X),
+            Y,
+            loss=self.loss,
+            step=self.step,
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            momentum=self.momentum,
+            ridge=self.ridge,
+            rng=rng,
+        )
+        self.network_, self.losses_ = training.network, training.losses
+
+    def _outputs(self, X: Any) -> Array:
+        X = self._test_points(X)
+        return mlp.forward(self.network_, self._scaled(X))[-1]
+
+    def features(self, X: Any) -> Array:
+        r"""The last hidden layer: a learned $\phi(x)$, whose kernel is `features(X) @ features(Z).T` (lecture H9)."""
+        X = self._test_points(X)
+        return mlp.hidden_features(self.network_, self._scaled(X))
+
+
+class MLP(_Network, ProbabilisticClassifier):
+    r"""A multilayer perceptron that classifies: softmax and cross-entropy, trained by SGD (lectures H6, H7).
+
+    `hidden` lists the sizes of the hidden layers; `hidden=()` is softmax regression. Inputs are scaled to mean 0 and
+    variance 1, so that one `step` suits most data; one that is too large raises `TrainingDiverged`.
+    Fitted: `network_`, `losses_`; `features(X)` is the last hidden layer.
+
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], ["same", "same", "other", "other"]
+    >>> MLP(hidden=(4,), rng=0).fit(X, y).predict(X).tolist()
+    ['same', 'same', 'other', 'other']
+    """
+
+    loss = staticmethod(mlp.softmax_cross_entropy)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Minimise the cross-entropy by stochastic gradient descent."""
+        X = self._training_points(X)
+        codes = self._encode(y, len(X))
+        self._train(X, one_hot(codes, len(self.classes_)))
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """The outputs before the softmax; for two classes their difference, the log-odds."""
+        Z = self._outputs(X)
+        return Z[:, 1] - Z[:, 0] if Z.shape[1] == 2 else Z
+
+
+class MLPRegressor(_Network, Regressor):
+    r"""A multilayer perceptron that predicts numbers: squared error, trained by SGD (lectures H6, H7).
+
+    Parameters as for `MLP`; the targets are scaled like the inputs. `hidden=()` is linear regression.
+
+    >>> import numpy as np
+    >>> X = np.linspace(-2, 2, 40)[:, None]
+    >>> MLPRegressor(epochs=300, rng=0).fit(X, np.sin(2 * X[:, 0])).score(X, np.sin(2 * X[:, 0])) > 0.98
+    True
+    """
+
+    loss = staticmethod(mlp.squared_error)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Minimise the squared error by stochastic gradient descent."""
+        X = self._training_points(X)
+        t = self._numbers(y, len(X))
+        self.t_mean_, self.t_scale_ = float(t.mean()), float(t.std()) or 1.0
+        self._train(X, ((t - self.t_mean_) / self.t_scale_)[:, None])
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """The network's output, in the units of the targets."""
+        outputs = self._outputs(X)[:, 0]
+        return self.t_mean_ + self.t_scale_ * outputs

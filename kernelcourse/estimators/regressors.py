@@ -1,0 +1,189 @@
+"""Regression: ridge in feature space and in the dual, regularization networks, semi-parametric models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from ..algorithms import ridge as algorithms
+from ..kernels.kernel import Kernel
+from ..kernels.vectors import Gaussian, Linear
+from ..validation import Array, choice, points, real
+from .base import KernelMixin, Regressor
+
+OFFSETS = ("none", "penalised", "free")
+
+
+class Ridge(Regressor):
+    r"""Ridge regression in feature space: $w = (\text{ridge}\, I + \Phi^\top\Phi)^{-1} \Phi^\top t$ (lecture B, eq. 5).
+
+    `phi` maps n points to the (n, M) design matrix, for example `lambda X: monomials(X, 3)`; None is $\phi(x) = x$.
+    `offset` is "none", "penalised" (lecture S: X and t centred, a bias that is penalised like every weight) or "free"
+    (a bias that costs nothing, the b of lecture I).
+
+    Fitted: `w_`, `b_` (0 without an offset).
+
+    >>> Ridge(ridge=5.0).fit([[1.0], [2.0]], [3.0, 6.0]).predict([[3.0]])
+    array([4.5])
+    """
+
+    def __init__(self, phi: Callable[[Any], Any] | None = None, ridge: float = 1.0, offset: str = "none") -> None:
+        self.phi = phi
+        self.ridge = ridge
+        self.offset = offset
+
+    def _design(self, X: Any) -> Array:
+        return X if self.phi is None else points(self.phi(X), "phi(X)")
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Solve the M x M normal equations."""
+        ridge, offset = real(self.ridge, "ridge", at_least=0), choice(self.offset, "offset", OFFSETS)
+        X = self._training_points(X)
+        t = self._numbers(y, len(X))
+        Phi = self._design(X)
+        if offset == "none":
+            self.w_, self.b_ = algorithms.primal_weights(Phi, t, ridge=ridge), 0.0
+        elif offset == "penalised":
+            centred = algorithms.centred_with_bias(Phi, t)
+            *w, bias = algorithms.primal_weights(centred.X, centred.t, ridge=ridge)
+            self.w_ = np.array(w)
+            self.b_ = float(bias + centred.t_mean - self.w_ @ centred.x_mean)
+        else:
+            phi_mean, t_mean = Phi.mean(axis=0), t.mean()
+            self.w_ = algorithms.primal_weights(Phi - phi_mean, t - t_mean, ridge=ridge)
+            self.b_ = float(t_mean - phi_mean @ self.w_)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        r"""$y(x) = w^\top \phi(x) + b$."""
+        return self._design(self._test_points(X)) @ self.w_ + self.b_
+
+
+class KernelRidge(KernelMixin, Regressor):
+    r"""Ridge regression in the dual: $a = (K + \text{ridge}\, I)^{-1} t$, $y(x) = k(x)^\top a$ (lecture B, eq. 10, 11).
+
+    The same predictions as `Ridge` with the kernel's features, from an n x n system. `ridge` is what is added to the
+    diagonal: $\lambda$ in lectures B and S, $n\lambda$ in lecture K, $\ell\gamma$ in lecture I. `offset` is "none",
+    "penalised" (the constant kernel 1 added, and t centred) or "free".
+
+    Fitted: `a_`, `b_`, `X_`.
+
+    >>> KernelRidge(Linear(), ridge=5.0).fit([[1.0], [2.0]], [3.0, 6.0]).predict([[3.0]])
+    array([4.5])
+    """
+
+    def __init__(self, kernel: Kernel = Gaussian(1.0), ridge: float = 1.0, offset: str = "none") -> None:  # noqa: B008 - kernels are immutable
+        self.kernel = kernel
+        self.ridge = ridge
+        self.offset = offset
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Solve the n x n dual system."""
+        ridge, offset = real(self.ridge, "ridge", at_least=0), choice(self.offset, "offset", OFFSETS)
+        X = self._training_points(X)
+        t = self._numbers(y, len(X))
+        K = self.kernel(X)
+        b: Any
+        if offset == "none":
+            self.a_, b = algorithms.dual_weights(K, t, ridge=ridge), 0.0
+        elif offset == "penalised":
+            self.a_ = algorithms.dual_weights(K + 1.0, t - t.mean(), ridge=ridge)
+            b = float(self.a_.sum() + t.mean())
+        else:
+            self.a_, b = algorithms.dual_weights_with_offset(K, t, ridge=ridge)
+        self.b_ = b
+        self.X_ = X
+        return self
+
+    def predict(self, X: Any) -> Array:
+        r"""$y(x) = \sum_n a_n k(x_n, x) + b$."""
+        return algorithms.predict(self.kernel(self._test_points(X), self.X_), self.a_) + self.b_
+
+
+class RegularizationNetwork(KernelMixin, Regressor):
+    r"""Lecture I, algorithm 3: $\alpha = (\ell\gamma I + K)^{-1} y$, the minimiser of
+    $\frac1\ell \sum_i (y_i - f(x_i))^2 + \gamma \lVert f\rVert^2$.
+
+    Fitted: `alpha_`, `X_`.
+
+    >>> RegularizationNetwork(Linear(), gamma=2.5).fit([[1.0], [2.0]], [3.0, 6.0]).predict([[3.0]])
+    array([4.5])
+    """
+
+    def __init__(self, kernel: Kernel = Gaussian(1.0), gamma: float = 0.01) -> None:  # noqa: B008
+        self.kernel = kernel
+        self.gamma = gamma
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Solve the system with $\\ell\\gamma$ on the diagonal."""
+        X = self._training_points(X)
+        y = self._numbers(y, len(X))
+        self.alpha_ = algorithms.regularization_network(self.kernel(X), y, gamma=self.gamma)
+        self.X_ = X
+        return self
+
+    def predict(self, X: Any) -> Array:
+        r"""$h(x) = \sum_i \alpha_i k(x_i, x)$."""
+        return algorithms.predict(self.kernel(self._test_points(X), self.X_), self.alpha_)
+
+
+class Parts(NamedTuple):
+    """A semi-parametric prediction and what it is made of: `total = nonparametric + parametric`."""
+
+    total: Array
+    nonparametric: Array
+    parametric: Array
+
+
+class SemiparametricRidge(KernelMixin, Regressor):
+    r"""Ridge with the kernel $k + k_p$, and f split into its two parts (lecture K10):
+
+    $$f(x) = \sum_i a_i k(x_i, x) + \sum_i a_i k_p(x_i, x) = f_{np}(x) + w^\top \phi_p(x).$$
+
+    Lecture K's $c_1, c_2$ are factors of the kernels: `SemiparametricRidge(c1 * Gaussian(1.0), c2 * Linear())`.
+    Fitted: `a_`, `X_`, and the parametric weights `w_` where that kernel has finite features.
+
+    >>> model = SemiparametricRidge(0.1 * Gaussian(1.0), Linear(), ridge=0.1).fit([[1.0], [2.0]], [3.0, 6.0])
+    >>> model.parts([[30.0]]).nonparametric.round(6)
+    array([0.])
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel = Gaussian(1.0),  # noqa: B008
+        parametric: Kernel = Linear(),  # noqa: B008
+        ridge: float = 1.0,
+    ) -> None:
+        self.kernel = kernel
+        self.parametric = parametric
+        self.ridge = ridge
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Solve the dual system of the sum of the two kernels."""
+        ridge = real(self.ridge, "ridge", at_least=0)
+        if not isinstance(self.parametric, Kernel):
+            raise TypeError(f"parametric must be a Kernel such as Linear(), got {self.parametric!r}")
+        X = self._training_points(X)
+        t = self._numbers(y, len(X))
+        self.a_ = algorithms.dual_weights((self.kernel + self.parametric)(X), t, ridge=ridge)
+        self.X_ = X
+        return self
+
+    @property
+    def w_(self) -> Array:
+        """The weights of the parametric part, $w = \\Phi_p^\\top a$."""
+        self._require_fitted()
+        return algorithms.primal_from_dual(self.a_, self.parametric.features(self.X_))
+
+    def parts(self, X: Any) -> Parts:
+        """The prediction, and its non-parametric and parametric part."""
+        X = self._test_points(X)
+        nonparametric = algorithms.predict(self.kernel(X, self.X_), self.a_)
+        parametric = algorithms.predict(self.parametric(X, self.X_), self.a_)
+        return Parts(nonparametric + parametric, nonparametric, parametric)
+
+    def predict(self, X: Any) -> Array:
+        """The sum of the two parts."""
+        return self.parts(X).total

@@ -1,0 +1,166 @@
+r"""Explicit feature maps $\phi$: each takes n points and returns the design matrix, a row $\phi(x_n)^\top$ a point."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+from math import comb, factorial, lgamma, prod
+from typing import Any
+
+import numpy as np
+
+from .validation import Array, numeric, points, real, vector, whole
+
+
+def _line(x: Any) -> Array:
+    """Points on a line, given as n numbers or as an (n, 1) array."""
+    x = numeric(x, "x")
+    if x.ndim == 2 and x.shape[1] == 1:
+        x = x[:, 0]
+    if x.ndim != 1 or x.size == 0:
+        raise ValueError(f"x must hold points on a line, as n numbers or an (n, 1) array, got shape {x.shape}")
+    return x
+
+
+def identity_basis(X: Any) -> Array:
+    r"""$\phi(x) = x$ (lecture B, the linear kernel's features).
+
+    >>> identity_basis([[1.0, 2.0]])
+    array([[1., 2.]])
+    """
+    return points(X, "X").copy()
+
+
+def polynomial_basis(x: Any, degree: int) -> Array:
+    r"""$\phi(x) = (1, x, x^2, \dots, x^M)$ on the line (lecture B, algorithm summary).
+
+    >>> polynomial_basis([2.0, 3.0], degree=2)
+    array([[1., 2., 4.],
+           [1., 3., 9.]])
+    """
+    with np.errstate(over="ignore"):
+        Phi = np.vander(_line(x), whole(degree, "degree") + 1, increasing=True)
+    if not np.isfinite(Phi).all():
+        raise OverflowError(f"x ** {degree} is too large for a float: scale x down or lower the degree")
+    return Phi
+
+
+def gaussian_basis(x: Any, centers: Any, width: float) -> Array:
+    r"""$\phi_j(x) = \exp(-(x - \mu_j)^2 / 2s^2)$ (lecture B, approach 1).
+
+    >>> gaussian_basis([0.0], centers=[0.0, 1.0], width=1.0).round(4)
+    array([[1.    , 0.6065]])
+    """
+    width = real(width, "width", above=0)
+    return np.exp(-(((_line(x)[:, None] - vector(centers, "centers")[None, :]) / width) ** 2) / 2)
+
+
+def sigmoid_basis(x: Any, centers: Any, width: float) -> Array:
+    r"""$\phi_j(x) = s((x - \mu_j)/\text{width})$ with the logistic function s (lecture B, approach 1).
+
+    >>> sigmoid_basis([0.0], centers=[0.0], width=1.0)
+    array([[0.5]])
+    """
+    from scipy.special import expit
+
+    width = real(width, "width", above=0)
+    return expit((_line(x)[:, None] - vector(centers, "centers")[None, :]) / width)
+
+
+def fourier_basis(x: Any, frequencies: int, period: float) -> Array:
+    r"""$\phi(x) = (1, \cos \omega x, \sin \omega x, \cos 2\omega x, \dots)$ with $\omega = 2\pi/\text{period}$.
+
+    >>> fourier_basis([0.0], frequencies=2, period=1.0)
+    array([[1., 1., 0., 1., 0.]])
+    """
+    angles = 2 * np.pi * _line(x)[:, None] * np.arange(1, whole(frequencies, "frequencies", at_least=1) + 1)
+    angles /= real(period, "period", above=0)
+    waves = np.stack([np.cos(angles), np.sin(angles)], axis=2).reshape(len(angles), -1)
+    return np.hstack([np.ones((len(angles), 1)), waves])
+
+
+def monomial_count(d: int, p: int) -> int:
+    r"""The number of monomials of degree 0 to p in d variables, $\binom{d+p}{p} \in \Theta(d^p)$ (lecture S).
+
+    >>> monomial_count(100, 4)
+    4598126
+    """
+    return comb(whole(d, "d", at_least=1) + whole(p, "p"), p)
+
+
+def exponents(d: int, p: int) -> list[tuple[int, ...]]:
+    """All exponents of monomials of degree 0 to p in d variables, by degree.
+
+    >>> exponents(2, 2)
+    [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
+    """
+    result = []
+    for degree in range(p + 1):
+        for factors in combinations_with_replacement(range(d), degree):
+            result.append(tuple(factors.count(j) for j in range(d)))
+    return result
+
+
+_MOST_FEATURES = 10**7  # as (n, D) floats this is the largest map that a laptop holds for a handful of points
+
+
+def _monomials(X: Array, powers: list[tuple[int, ...]], scale: Array) -> Array:
+    Phi = np.tile(scale, (len(X), 1))
+    for j, powers_of_j in enumerate(zip(*powers, strict=True)):
+        table = np.vander(X[:, j], max(powers_of_j) + 1, increasing=True)
+        Phi *= table[:, powers_of_j]
+    return Phi
+
+
+def _exponents_within_reason(d: int, degree: int) -> list[tuple[int, ...]]:
+    count = monomial_count(d, degree)
+    if count > _MOST_FEATURES:
+        raise ValueError(
+            f"degree={degree} in {d} variables has {count:,} monomials, too many to write out: "
+            f"Polynomial({degree}) computes their inner products in O(d)"
+        )
+    return exponents(d, degree)
+
+
+def monomials(X: Any, degree: int, *, offset: float = 1.0) -> Array:
+    r"""The feature map of $(x^\top z + \text{offset})^p$, for every d and p (lecture S, theorem).
+
+    The multinomial theorem, with the offset as one more variable, gives the monomial $x^m$ of degree $|m| \le p$ the
+    weight $\sqrt{\binom{p}{m_1, \dots, m_d, p-|m|}\ \text{offset}^{\,p-|m|}}$. Monomials of weight 0 are left out.
+
+    >>> monomials([[3.0, 5.0]], degree=2, offset=0.0) / [[1, 2**0.5, 1]]
+    array([[ 9., 15., 25.]])
+    """
+    X, degree = points(X, "X"), whole(degree, "degree")
+    offset = real(offset, "offset", at_least=0)
+    powers = _exponents_within_reason(X.shape[1], degree)
+    if offset == 0:
+        powers = [m for m in powers if sum(m) == degree]
+    scale = [
+        factorial(degree) // (prod(map(factorial, m)) * factorial(degree - sum(m))) * offset ** (degree - sum(m))
+        for m in powers
+    ]
+    return _monomials(X, powers, np.sqrt(np.array(scale, dtype=float)))
+
+
+def truncated_gaussian(X: Any, *, sigma: float, degree: int) -> Array:
+    r"""The first features of the Gaussian kernel: all whose monomial has degree at most `degree`.
+
+    On the line (lecture S) these are $e^{-x^2/2\sigma^2} \left(1, \frac{x}{\sigma\sqrt{1!}}, \frac{x^2}{\sigma^2
+    \sqrt{2!}}, \dots\right)$; in d dimensions $e^{-\lVert x\rVert^2/2\sigma^2}\, x^m / (\sigma^{|m|} \sqrt{m!})$.
+    Their inner products converge to the kernel as the degree grows.
+
+    >>> Phi = truncated_gaussian([[0.5], [1.0]], sigma=1.0, degree=20)
+    >>> (Phi @ Phi.T).round(6)
+    array([[1.      , 0.882497],
+           [0.882497, 1.      ]])
+    """
+    X = points(X, "X") / real(sigma, "sigma", above=0)
+    powers = _exponents_within_reason(X.shape[1], whole(degree, "degree"))
+    scale = np.exp([-sum(lgamma(e + 1) for e in m) / 2 for m in powers])
+    with np.errstate(over="ignore", invalid="ignore"):
+        Phi = _monomials(X, powers, scale) * np.exp(-np.einsum("ij,ij->i", X, X) / 2)[:, None]
+    if not np.isfinite(Phi).all():
+        raise OverflowError(
+            f"X/sigma reaches {np.abs(X).max():.3g}: its powers up to {degree} are too large for a float"
+        )
+    return Phi

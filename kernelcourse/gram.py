@@ -1,0 +1,219 @@
+"""Functions of the Gram matrix K: centring, normalising, distances, and whether a kernel can have made it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .validation import Array, generator, numeric, points, real, same_length, square, vector
+
+
+def centre(K: Any, K_train: Any = None) -> Array:
+    r"""The Gram matrix of the features less their mean, $\tilde K = (I - \tfrac1n 11^\top) K (I - \tfrac1n 11^\top)$.
+
+    Given `K_train`, `K` holds rows $k(x, x_j)$ of new points against the n training points, and the mean taken off is
+    that of the training points.
+
+    >>> centre([[2.0, 0.0], [0.0, 2.0]])
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    train = square(K if K_train is None else K_train, "K" if K_train is None else "K_train")
+    rows = points(K, "K")
+    if rows.shape[1] != len(train):
+        raise ValueError(f"K has {rows.shape[1]} columns, but K_train is {len(train)} x {len(train)}")
+    return rows - (rows.mean(axis=1, keepdims=True) + train.mean(axis=0)) + train.mean()
+
+
+def normalise(K: Any) -> Array:
+    r"""The Gram matrix of the features scaled to length one, $K_{ij}/\sqrt{K_{ii} K_{jj}}$ (0 for a zero feature).
+
+    >>> normalise([[4.0, 2.0], [2.0, 4.0]])
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
+    K = square(K)
+    diagonal = np.diag(K)
+    if (diagonal < 0).any():
+        i = int(np.argmin(diagonal))
+        raise ValueError(f"K[{i}, {i}] = {diagonal[i]:g} is negative: no kernel gives k(x, x) < 0")
+    scale = np.divide(1.0, np.sqrt(diagonal), out=np.zeros(len(K)), where=diagonal > 0)
+    return scale[:, None] * scale[None, :] * K
+
+
+def squared_feature_distances(K: Any) -> Array:
+    r"""$\lVert\phi(x_i) - \phi(x_j)\rVert^2 = K_{ii} - 2K_{ij} + K_{jj}$ (lecture I, algorithm 2).
+
+    >>> squared_feature_distances([[1.0, 0.0], [0.0, 1.0]])
+    array([[0., 2.],
+           [2., 0.]])
+    """
+    K = square(K)
+    k_i, k_j = np.diag(K)[:, None], np.diag(K)[None, :]  # (n, 1), (1, n)
+    return np.maximum((k_i + k_j) - 2 * K, 0)
+
+
+def feature_distances(K: Any) -> Array:
+    r"""$\lVert\phi(x_i) - \phi(x_j)\rVert$, the distances of the points in feature space.
+
+    >>> feature_distances([[1.0, 0.0], [0.0, 1.0]]).round(3)
+    array([[0.   , 1.414],
+           [1.414, 0.   ]])
+    """
+    return np.sqrt(squared_feature_distances(K))
+
+
+def is_psd(K: Any, tol: float = 1e-10) -> bool:
+    r"""Is K symmetric with no eigenvalue below $-\text{tol}\cdot\lambda_{\max}$ (lecture B, 6.2; lectures K1, H1)?
+
+    >>> is_psd([[2.0, 1.0], [1.0, 2.0]]), is_psd([[1.0, 2.0], [2.0, 1.0]])
+    (True, False)
+    """
+    K, tol = points(K, "K"), real(tol, "tol", at_least=0)
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"K must be square, got shape {K.shape}")
+    scale = float(np.abs(K).max())
+    if not np.allclose(K, K.T, rtol=0, atol=max(tol, 1e-12) * scale):
+        return False
+    values = np.linalg.eigvalsh(K)
+    return bool(values[0] >= -tol * max(abs(values[0]), abs(values[-1])))
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What a hunt for a counterexample found; true if it found none.
+
+    For an asymmetric function `points` are two points with k(x, z) != k(z, x). Otherwise `a` are coefficients with
+    `value` $= a^\\top K a < 0$ on those points, which no kernel allows.
+    """
+
+    valid: bool
+    tried: int
+    points: Any = None
+    K: Any = None
+    a: Any = None
+    value: float | None = None
+    reason: str = "no counterexample found"
+
+    def __bool__(self) -> bool:
+        return self.valid
+
+    def __repr__(self) -> str:
+        if self.valid:
+            return f"no counterexample in {self.tried} samples (no proof that there is none)"
+        listed = np.array2string(np.asarray(self.points), precision=4) if len(self.points) <= 8 else "..."
+        return f"not a kernel: {self.reason}\npoints =\n{listed}" + (
+            f"\na = {np.array2string(self.a, precision=4)}" if self.a is not None else ""
+        )
+
+
+def is_valid_kernel(
+    k: Callable[..., Any], sample: Any = None, rng: Any = None, *, trials: int = 200, tol: float = 1e-9
+) -> Verdict:
+    r"""Hunt for points whose Gram matrix is not positive semidefinite (lecture B, 6.2): a proof that k is no kernel.
+
+    `k` is a kernel, a function of two points, or a function `k(X, Z)` that returns the whole matrix. `sample` is a
+    list of points to choose from, or a function `sample(n, rng)` that draws n points; without it, points of the line
+    and the plane at several scales are tried. The smallest set found is returned: no point of it can be spared.
+    A kernel always passes; that a function passes is evidence, no proof.
+
+    >>> verdict = is_valid_kernel(lambda x, z: np.linalg.norm(x - z), rng=0)
+    >>> bool(verdict), len(verdict.points), bool(verdict.value < 0)
+    (False, 2, True)
+    >>> bool(is_valid_kernel(lambda x, z: np.exp(-np.sum((x - z) ** 2)), rng=0))
+    True
+    """
+    rng = generator(rng)
+    tol = real(tol, "tol", at_least=0)
+    best: Verdict | None = None
+    size = 2
+    for trial in range(trials):
+        X = _draw(sample, size, trial, rng)
+        K = _matrix(k, X)
+        found = _counterexample(k, X, K, tol, trial + 1)
+        if found is not None and (best is None or len(found.points) < len(best.points)):
+            best = found
+        if best is not None and (len(best.points) <= 2 or trial > 20):
+            return best
+        size = min(size + 1, 12) if trial % 3 == 2 else size
+    return best or Verdict(valid=True, tried=trials)
+
+
+def _draw(sample: Any, n: int, trial: int, rng: np.random.Generator) -> Any:
+    """n points: from the user's sampler or pool, or from the plane and the line at scales from 1/4 to 16."""
+    if callable(sample):
+        return sample(n, rng)
+    if sample is not None:
+        chosen = rng.permutation(len(sample))[:n]
+        return sample[chosen] if isinstance(sample, np.ndarray) else [sample[i] for i in chosen]
+    return rng.normal(size=(n, 1 + trial % 2)) * 2.0 ** rng.integers(-2, 5)
+
+
+def _matrix(k: Callable[..., Any], X: Any) -> Array:
+    """All k(x_i, x_j) from a function of the whole matrix or of two points."""
+    n = len(X)
+    try:
+        K = np.asarray(k(X, X), dtype=float)
+        one = np.asarray(k(X[:1], X[-1:]), dtype=float)
+        # A function of two points may also return something for arrays; a matrix function gives (1, 1) for one pair.
+        whole_matrix = K.shape == (n, n) and one.shape == (1, 1) and np.isclose(one[0, 0], K[0, -1])
+    except Exception:  # noqa: BLE001 - a function of two points may fail on arrays in any way
+        whole_matrix = False
+    if not whole_matrix:
+        K = np.array([[np.asarray(k(x, z), dtype=float) for z in X] for x in X])
+        if K.shape != (n, n):
+            raise ValueError(f"k(x, z) must be one number for two points, got shape {K.shape[2:]}")
+    return numeric(K, "the matrix of k(x_i, x_j)")
+
+
+def _counterexample(k: Any, X: Any, K: Array, tol: float, tried: int) -> Verdict | None:
+    scale = max(float(np.abs(K).max()), np.finfo(float).tiny)
+    gap = np.abs(K - K.T)
+    if gap.max() > max(tol, 1e-12) * scale:
+        i, j = map(int, np.unravel_index(np.argmax(gap), gap.shape))
+        reason = f"not symmetric, k(x, z) = {K[i, j]:.4g} but k(z, x) = {K[j, i]:.4g}"
+        return Verdict(False, tried, _pick(X, [i, j]), K[np.ix_([i, j], [i, j])], reason=reason)
+    if np.linalg.eigvalsh(K)[0] >= -tol * scale:
+        return None
+    kept = list(range(len(K)))
+    for i in range(len(K)):  # drop every point that the proof does not need
+        rest = [j for j in kept if j != i]
+        if rest and np.linalg.eigvalsh(K[np.ix_(rest, rest)])[0] < -tol * scale:
+            kept = rest
+    K = K[np.ix_(kept, kept)]
+    a = np.linalg.eigh(K)[1][:, 0]
+    value = float(a @ K @ a)
+    return Verdict(False, tried, _pick(X, kept), K, a, value, f"a'Ka = {value:.4g} < 0 on {len(kept)} points")
+
+
+def _pick(X: Any, indices: list[int]) -> Any:
+    return X[indices] if isinstance(X, np.ndarray) else [X[i] for i in indices]
+
+
+def alignment(K: Any, L: Any) -> float:
+    r"""The cosine $\langle K, L\rangle_F / (\lVert K\rVert_F \lVert L\rVert_F)$ of two Gram matrices.
+
+    >>> round(alignment([[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]), 4)
+    0.7071
+    """
+    K, L = square(K, "K"), square(L, "L")
+    same_length(L, "L", len(K))
+    norms = float(np.linalg.norm(K) * np.linalg.norm(L))
+    if norms == 0:
+        raise ValueError("alignment is undefined for a zero matrix")
+    return float(np.vdot(K, L)) / norms
+
+
+def target_alignment(K: Any, t: Any) -> float:
+    r"""How well K matches the targets: the alignment of the centred K with $t t^\top$, t centred (lecture K12).
+
+    >>> round(target_alignment([[1.0, -1.0], [-1.0, 1.0]], [1.0, -1.0]), 4)
+    1.0
+    """
+    K = centre(K)
+    t = vector(t, "t", length=len(K))
+    t = t - t.mean()
+    return alignment(K, np.outer(t, t))

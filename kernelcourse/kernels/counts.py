@@ -1,0 +1,188 @@
+"""Kernels on objects that are not vectors: what they share, and `CountKernel`, which counts parts of an object.
+
+To compare two texts, strings, sets or graphs, count what they are made of and take the inner product of the counts
+(lecture B, end of 6.2). A new kernel of that kind is one method, `counts`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence, Set
+from functools import cached_property
+from itertools import chain
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..validation import Array
+from .kernel import SUM, Kernel, NoFiniteFeatureMap
+
+MOST_FEATURES = 2**16
+
+
+class ObjectKernel(Kernel):
+    """A kernel on a list of objects; a subclass gives `parse(obj)`, what `formula` wants to know of one object."""
+
+    # The field that makes the feature map finite once it is stated, if there is one.
+    finite_with: ClassVar[str | None] = None
+
+    @abstractmethod
+    def parse(self, obj: Any) -> Any:
+        """One object, checked and in the form that `formula` works with."""
+
+    def inputs(self, X: Any, name: str) -> list[Any]:
+        # A data frame runs over its columns, its array over its rows.
+        X = X.to_numpy() if hasattr(X, "to_numpy") else X
+        if isinstance(X, (Set, Mapping)) or (isinstance(X, np.ndarray) and X.ndim == 0):
+            raise TypeError(f"{name} must be a list of objects, got {type(X).__name__} {X!r:.60}")
+        parsed = []
+        for i, obj in enumerate(super().inputs(X, name)):
+            try:
+                parsed.append(self.parse(obj))
+            except (TypeError, ValueError) as error:
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(f"{name}[{i}]: {error}") from error
+        return parsed
+
+    def _stated(self) -> Sequence[Hashable]:
+        """The vocabulary, alphabet or universe that a finite feature map needs."""
+        field = self.finite_with
+        stated = getattr(self, field) if field else None
+        if stated is None:
+            unstated, how = f"{field}=None", f"{field}=[...]"
+            hint = (
+                f"state its {field}, {repr(self).replace(unstated, how)}" if unstated in repr(self) else "it has no end"
+            )
+            raise NoFiniteFeatureMap(f"{self!r:.80} has no finite list of features: {hint}")
+        return stated
+
+    def _latex_in(self, binding: int, x: str, z: str) -> str:
+        inner = self.latex(x, z)
+        return rf"\left({inner}\right)" if binding > SUM and inner.startswith(r"\sum") else inner
+
+
+class CountKernel(ObjectKernel):
+    r"""$k(x, x') = \sum_u c_u(x)\, c_u(x')$ where $c_u(x)$ counts the part u in x (lecture B, 6.2).
+
+    A subclass gives `counts`. Weights that are not whole numbers are welcome. A subclass with a field `vocabulary`
+    counts only the parts in it, which are then its features.
+
+    >>> from collections import Counter
+    >>> class Letters(CountKernel):
+    ...     def counts(self, obj):
+    ...         return Counter(obj)
+    >>> Letters()(["banana", "ban"])
+    array([[14.,  6.],
+           [ 6.,  3.]])
+    """
+
+    finite_with: ClassVar[str | None] = "vocabulary"
+    vocabulary: Sequence[Hashable] | None = None
+
+    @abstractmethod
+    def counts(self, obj: Any) -> Mapping[Any, float]:
+        """How often each part occurs in one object."""
+
+    def parse(self, obj: Any) -> Mapping[Any, float]:
+        counts = self.counts(obj)
+        if not isinstance(counts, Mapping):
+            raise TypeError(f"counts() must give a Counter or a dict, got {counts!r:.60}")
+        if self.vocabulary is None:
+            return counts
+        return {part: count for part, count in counts.items() if part in self._known}
+
+    @cached_property
+    def _known(self) -> frozenset[Hashable]:
+        return frozenset(self.vocabulary or ())
+
+    def parts(self) -> Sequence[Hashable]:
+        """All parts that the kernel can count, in the order of the features."""
+        return self._stated()
+
+    def formula(self, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
+        both = X if Z is X else [*X, *Z]
+        C = count_matrix(both, dict.fromkeys(chain.from_iterable(both)))
+        A, B = C[: len(X)], C[-len(Z) :]
+        return (A @ B.T).toarray()
+
+    def _diag(self, X: Sequence[Mapping[Any, float]]) -> Array:
+        return np.array([sum(count**2 for count in counts.values()) for counts in X], dtype=float)
+
+    def _features(self, X: Sequence[Mapping[Any, float]]) -> Array:
+        return count_matrix(X, self.parts()).toarray()
+
+    def latex(self, x: str = "x", z: str = "x'") -> str:
+        return rf"\sum_{{u}} \#_u({x})\, \#_u({z})"
+
+
+def count_matrix(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashable]) -> Any:
+    """The counts as a sparse matrix, one row an object and one column a part."""
+    from scipy.sparse import csr_array
+
+    column = {part: j for j, part in enumerate(parts)}
+    values = np.fromiter(chain.from_iterable(counts.values() for counts in counted), dtype=float)
+    columns = np.fromiter((column[part] for counts in counted for part in counts), dtype=np.int64)
+    ends = np.cumsum([0, *map(len, counted)])
+    C = csr_array((values, columns, ends), shape=(len(counted), len(column)))
+    C.sort_indices()  # every sum then runs in the same order, and the Gram matrix is symmetric to the last digit
+    return C
+
+
+# --- what objects are made of
+
+
+def hashables(items: Iterable[Any]) -> tuple[Hashable, ...]:
+    """The items as plain Python values that can be told apart; NaN and lists cannot."""
+    values = tuple(item.item() if isinstance(item, np.generic) else item for item in items)
+    for value in values:
+        try:
+            hash(value)
+        except TypeError as error:
+            raise TypeError(f"{type(value).__name__} {value!r:.60} cannot be counted: it is not hashable") from error
+        if value != value:
+            raise ValueError("NaN cannot be counted: it does not even equal itself")
+    return values
+
+
+def symbols(obj: Any) -> tuple[Hashable, ...]:
+    """A string, tuple, list or 1-D array as the tuple of its symbols.
+
+    >>> symbols("ACG"), symbols([2, 1, 2])
+    (('A', 'C', 'G'), (2, 1, 2))
+    """
+    if isinstance(obj, str):
+        return tuple(str(obj))
+    if isinstance(obj, np.ndarray):
+        obj = obj.tolist()
+    if not isinstance(obj, Sequence) or isinstance(obj, (bytes, bytearray)):
+        raise TypeError(f"a string or a list of symbols is wanted, got {type(obj).__name__} {obj!r:.60}")
+    return hashables(obj)
+
+
+def distinct(values: Any, name: str) -> tuple[Hashable, ...]:
+    """A stated vocabulary, alphabet or universe: a tuple of different values in the order given (sets are sorted)."""
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Collection):
+        raise TypeError(f"{name} must be a list, got {type(values).__name__} {values!r:.60}")
+    try:
+        kept = hashables(values)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from error
+    if not kept:
+        raise ValueError(f"{name} is empty: at least one entry is wanted")
+    if len(set(kept)) < len(kept):
+        twice = next(value for i, value in enumerate(kept) if value in kept[:i])
+        raise ValueError(f"{name} must hold different values, but {twice!r} comes twice")
+    if not isinstance(values, Set):
+        return kept
+    try:
+        return tuple(sorted(kept))  # type: ignore[type-var]
+    except TypeError:  # values of several types
+        return tuple(sorted(kept, key=repr))
+
+
+def require_few(features: int, what: str) -> None:
+    """Refuse feature maps too long to write down."""
+    if features > MOST_FEATURES:
+        raise ValueError(
+            f"{what} make {features:,} features, more than {MOST_FEATURES:,}: use the kernel, which needs none of them"
+        )

@@ -1,0 +1,169 @@
+"""Kernels on undirected graphs with labelled nodes (B16).
+
+A graph is a symmetric 0/1 adjacency matrix, a pair (adjacency, labels) such as `kernelcourse.datasets.Graph`, or a
+networkx graph, whose nodes' attribute "label" is read where they have one. Without labels all nodes are alike. A label
+is a string, a number, or a tuple of such.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections import Counter
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from ..validation import Array, numeric, whole
+from .counts import CountKernel, symbols
+from .kernel import _set
+
+LONGEST_NAME = 64
+
+
+class GraphKernel(CountKernel):
+    """A kernel that counts parts of graphs; the numbering of the nodes never matters."""
+
+    finite_with = None
+
+    def inputs(self, X: Any, name: str) -> list[Any]:
+        if _is_networkx(X) or hasattr(X, "adjacency") or (isinstance(X, np.ndarray) and X.ndim == 2):
+            raise TypeError(f"{name} must be a list of graphs, got one {type(X).__name__}: pass [{name}]")
+        return super().inputs(X, name)
+
+
+@dataclass(frozen=True)
+class WeisfeilerLehman(GraphKernel):
+    r"""$k(G, G') = \sum_{h=0}^{\text{depth}} \sum_\ell \#_\ell^{(h)}(G)\, \#_\ell^{(h)}(G')$ (B16).
+
+    $\#_\ell^{(h)}(G)$ counts the nodes with the label $\ell$ after h rounds. In each round a node's label takes in the
+    labels of its neighbours, so that two nodes share a label after h rounds only if all walks of h steps from them meet
+    the same labels (Shervashidze et al., *Weisfeiler-Lehman graph kernels*, JMLR 2011).
+
+    >>> water = ([[0, 1, 1], [1, 0, 0], [1, 0, 0]], "OHH")
+    >>> WeisfeilerLehman(1).counts(water)
+    Counter({"'H'": 2, "'H'('O')": 2, "'O'": 1, "'O'('H','H')": 1})
+    >>> WeisfeilerLehman(1)([water])
+    array([[10.]])
+    """
+
+    depth: int
+
+    def __post_init__(self) -> None:
+        _set(self, depth=whole(self.depth, "depth"))
+
+    def counts(self, obj: Any) -> Counter[str]:
+        """How many nodes carry each label, over all rounds."""
+        adjacency, labels = read_graph(obj)
+        neighbours = [np.flatnonzero(row) for row in adjacency]
+        counts = Counter(labels)
+        for _ in range(self.depth):
+            labels = [
+                _short(f"{label}({','.join(sorted(labels[j] for j in around))})")
+                for label, around in zip(labels, neighbours, strict=True)
+            ]
+            counts.update(labels)
+        return counts
+
+    def latex(self, x: str = "x", z: str = "x'") -> str:
+        return rf"\sum_{{h=0}}^{{{self.depth}}} \sum_{{\ell}} \#_\ell^{{(h)}}({x})\, \#_\ell^{{(h)}}({z})"
+
+
+@dataclass(frozen=True)
+class ShortestPath(GraphKernel):
+    r"""$k(G, G') = \sum \#_{a, d, b}(G)\, \#_{a, d, b}(G')$, over all labels a, b and distances d (B16).
+
+    $\#_{a, d, b}(G)$ counts the pairs of nodes labelled a and b whose shortest path has d edges (Borgwardt and Kriegel,
+    *Shortest-path kernels on graphs*, ICDM 2005). Two nodes without a path between them are no such pair.
+
+    >>> path, triangle = [[0, 1, 0], [1, 0, 1], [0, 1, 0]], [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    >>> ShortestPath()([path], [path, triangle])
+    array([[5., 6.]])
+    """
+
+    def counts(self, obj: Any) -> Counter[tuple[str, int, str]]:
+        """How many pairs of nodes have these labels and this distance."""
+        from scipy.sparse.csgraph import shortest_path
+
+        adjacency, labels = read_graph(obj)
+        order = sorted(range(len(labels)), key=labels.__getitem__)  # so that every pair comes as (a, d, b) with a <= b
+        D = shortest_path(adjacency[np.ix_(order, order)], unweighted=True, directed=False)
+        ends = [labels[i] for i in order]
+        i, j = np.nonzero(np.triu(np.isfinite(D), 1))
+        return Counter((ends[a], int(d), ends[b]) for a, d, b in zip(i, D[i, j], j, strict=True))
+
+    def latex(self, x: str = "x", z: str = "x'") -> str:
+        return rf"\sum_{{a, d, b}} \#_{{a,d,b}}({x})\, \#_{{a,d,b}}({z})"
+
+
+# --- reading graphs
+
+
+def read_graph(graph: Any) -> tuple[Array, list[str]]:
+    """The adjacency matrix of a graph, and the printed names of its nodes' labels.
+
+    >>> read_graph(([[0, 1], [1, 0]], ["C", "N"]))[1]
+    ["'C'", "'N'"]
+    """
+    labels: Any = None
+    if _is_networkx(graph):
+        graph, labels = _from_networkx(graph)
+    elif isinstance(graph, (tuple, list)) and len(graph) == 2 and np.ndim(graph[0]) == 2:
+        graph, labels = graph
+    adjacency = _adjacency(graph)
+    labels = (None,) * len(adjacency) if labels is None else symbols(labels)
+    if len(labels) != len(adjacency):
+        raise ValueError(f"the graph has {len(adjacency)} nodes, but {len(labels)} labels")
+    return adjacency, [_name(label) for label in labels]
+
+
+def _is_networkx(graph: Any) -> bool:
+    return hasattr(graph, "nodes") and hasattr(graph, "adj")
+
+
+def _from_networkx(graph: Any) -> tuple[Array, list[Any]]:
+    nodes = list(graph.nodes)
+    number = {node: i for i, node in enumerate(nodes)}
+    adjacency = np.zeros((len(nodes), len(nodes)))
+    for node in nodes:
+        adjacency[number[node], [number[other] for other in graph.adj[node]]] = 1
+    return adjacency, [graph.nodes[node].get("label") for node in nodes]
+
+
+def _adjacency(values: Any) -> Array:
+    A = numeric(values, "the adjacency matrix")
+    if A.ndim != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(f"the adjacency matrix must be square, got shape {A.shape}")
+    if A.size == 0:
+        raise ValueError("the graph is empty: at least one node is wanted")
+    if not np.isin(A, (0, 1)).all():
+        i, j = np.argwhere(~np.isin(A, (0, 1)))[0]
+        raise ValueError(
+            f"the adjacency matrix must hold 0 and 1 (an edge has no weight), got {A[i, j]:g} at [{i}, {j}]"
+        )
+    if (A != A.T).any():
+        i, j = np.argwhere(A > A.T)[0]
+        raise ValueError(f"the adjacency matrix must be symmetric, but there is an edge from {i} to {j} and none back")
+    return A
+
+
+def _name(label: Any) -> str:
+    """A printed form that equal labels share, and different ones do not."""
+    if isinstance(label, tuple):
+        return f"({','.join(map(_name, label))})"
+    if isinstance(label, str):
+        return str.__repr__(label)
+    if isinstance(label, numbers.Integral):
+        return repr(int(label))
+    if isinstance(label, numbers.Real):
+        number = float(label)
+        return repr(int(number) if number.is_integer() else number)
+    if label is None:
+        return "None"
+    raise TypeError(f"a label must be a string, a number or a tuple of such, got {type(label).__name__} {label!r:.60}")
+
+
+def _short(name: str) -> str:
+    """The name, or its digest once it is long: names would grow with every round, in every call in the same way."""
+    return name if len(name) <= LONGEST_NAME else "#" + blake2b(name.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,313 @@
+"""Kernels on strings, and on any other sequence of symbols (B16, K11).
+
+A sequence is a string, or a tuple, list or 1-D array of hashable symbols. `Spectrum` and `Subsequence` compare strings
+of any length by what they contain; `Positions` and `Hamming` compare aligned sequences place by place.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import chain, product
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..validation import Array, numeric, real, whole
+from .counts import CountKernel, ObjectKernel, count_matrix, distinct, require_few, symbols
+from .kernel import InvalidKernel, _number, _set, row_kronecker
+
+Codes = NDArray[np.int64]
+
+
+def _alphabet(alphabet: Any) -> Sequence[Hashable] | None:
+    """The alphabet as a string where its symbols are letters, which prints best, else as a tuple."""
+    if alphabet is None:
+        return None
+    letters = distinct(tuple(alphabet) if isinstance(alphabet, str) else alphabet, "alphabet")
+    joined = "".join(letter for letter in letters if isinstance(letter, str))
+    return joined if tuple(joined) == letters else letters
+
+
+def _spelt(obj: Any, alphabet: Sequence[Hashable] | None) -> tuple[Hashable, ...]:
+    """The symbols of a sequence, all of them in the alphabet if one is stated."""
+    sequence = symbols(obj)
+    if alphabet is not None and (strange := set(sequence).difference(alphabet)):
+        i = next(i for i, symbol in enumerate(sequence) if symbol in strange)
+        raise ValueError(f"the symbol {sequence[i]!r} at position {i} is not in the alphabet {alphabet!r:.60}")
+    return sequence
+
+
+# --- strings of any length
+
+
+@dataclass(frozen=True)
+class Spectrum(CountKernel):
+    r"""$k(s, t) = \sum_{u \in \mathcal A^p} \#_u(s)\, \#_u(t)$, over all substrings u of length p (B16).
+
+    `alphabet` states all symbols that may occur, and with it the features: one for each of the $|\mathcal A|^p$
+    strings of that length, in the order of a dictionary. A string shorter than p has no such substring: k is 0.
+
+    >>> Spectrum(2)(["banana"], ["bandana", "cab"])  # ba, an, na: 1, 2, 2 times in banana
+    array([[7., 0.]])
+    >>> Spectrum(2, alphabet="ab").features(["abab"])  # aa, ab, ba, bb
+    array([[0., 2., 1., 0.]])
+    """
+
+    length: int
+    alphabet: Sequence[Hashable] | None = None
+    finite_with = "alphabet"
+
+    def __post_init__(self) -> None:
+        _set(self, length=whole(self.length, "length", at_least=1), alphabet=_alphabet(self.alphabet))
+
+    def counts(self, obj: Any) -> Counter[tuple[Hashable, ...]]:
+        """How often each run of `length` symbols occurs."""
+        sequence = _spelt(obj, self.alphabet)
+        return Counter(zip(*(sequence[i:] for i in range(self.length)), strict=False))
+
+    def parts(self) -> Sequence[Hashable]:
+        alphabet = self._stated()
+        require_few(len(alphabet) ** self.length, f"{len(alphabet)} symbols in strings of length {self.length}")
+        return list(product(alphabet, repeat=self.length))
+
+    def latex(self, x: str = "x", z: str = "x'") -> str:
+        return rf"\sum_{{u \in \mathcal{{A}}^{{{self.length}}}}} \#_u({x})\, \#_u({z})"
+
+
+@dataclass(frozen=True)
+class Subsequence(ObjectKernel):
+    r"""$k(s, t) = \sum_{u \in \mathcal A^p} \phi_u(s)\, \phi_u(t)$, over all subsequences u of length p (B16).
+
+    Their symbols need not be neighbours, but gaps count against them: each costs the factor `decay`, $\lambda$, for
+    every place from its first symbol to its last,
+
+    $$\phi_u(s) = \sum_{i_1 < \dots < i_p:\ s[i] = u} \lambda^{i_p - i_1 + 1}$$
+
+    (Lodhi et al., *Text classification using string kernels*, JMLR 2002). `alphabet` states all symbols that may
+    occur, and with it the features. `.normalized()` makes long and short strings comparable.
+
+    >>> k = Subsequence(2, decay=0.5)
+    >>> k(["cat"], ["cart", "cat", "dog"])  # ca, at, ct
+    array([[0.1015625, 0.140625 , 0.       ]])
+    >>> Subsequence(2, decay=0.5, alphabet="ab").features(["aab"])  # aa, ab, ba, bb
+    array([[0.25 , 0.375, 0.   , 0.   ]])
+    """
+
+    length: int
+    decay: float
+    alphabet: Sequence[Hashable] | None = None
+    finite_with = "alphabet"
+
+    def __post_init__(self) -> None:
+        decay = real(self.decay, "decay", above=0)
+        if decay > 1:
+            raise ValueError(f"decay must be in (0, 1], got {decay:g}: above 1 a gap would count in favour")
+        length = whole(self.length, "length", at_least=1)
+        _set(self, length=length, decay=decay, alphabet=_alphabet(self.alphabet))
+
+    def parse(self, obj: Any) -> tuple[Hashable, ...]:
+        return _spelt(obj, self.alphabet)
+
+    def formula(self, X: Sequence[tuple[Hashable, ...]], Z: Sequence[tuple[Hashable, ...]]) -> Array:
+        code = {symbol: i for i, symbol in enumerate(dict.fromkeys(chain(*X, *Z)))}
+        T = np.full((max(map(len, Z)), len(Z)), -1)  # one string a column, padded with what matches nothing
+        for j, t in enumerate(Z):
+            T[: len(t), j] = [code[symbol] for symbol in t]
+        K = np.zeros((len(X), len(Z)))
+        for i, x in enumerate(X):
+            s = np.array([code[symbol] for symbol in x], dtype=np.int64)
+            first = i if Z is X else 0  # of a symmetric matrix one half is enough
+            K[i, first:] = gap_weighted(s, T[:, first:], length=self.length, decay=self.decay)
+        return np.triu(K) + np.triu(K, 1).T if Z is X else K
+
+    def _features(self, X: Sequence[tuple[Hashable, ...]]) -> Array:
+        alphabet = self._stated()
+        require_few(len(alphabet) ** self.length, f"{len(alphabet)} symbols in strings of length {self.length}")
+        code = {symbol: a for a, symbol in enumerate(alphabet)}
+        return np.array([self._weights([code[symbol] for symbol in x], len(alphabet)) for x in X])
+
+    def _weights(self, s: Sequence[int], size: int) -> Array:
+        """The features of one string, read from left to right."""
+        # grown[q][u] is the weight of u, of q symbols, in what has been read; u is a number in base `size`.
+        grown = [np.ones(1)] + [np.zeros(size**q) for q in range(1, self.length + 1)]
+        for a in s:
+            for q in range(self.length, 0, -1):
+                if q < self.length:
+                    grown[q] *= self.decay  # one more place in the gap, unless u is complete
+                grown[q][a::size] += self.decay * grown[q - 1]
+        return grown[-1]
+
+    def latex(self, x: str = "x", z: str = "x'") -> str:
+        def phi(s: str) -> str:
+            return rf"\sum_{{i :\, {s}[i] = u}} {_number(self.decay)}^{{i_{{{self.length}}} - i_1 + 1}}"
+
+        return rf"\sum_{{u \in \mathcal{{A}}^{{{self.length}}}}} \left({phi(x)}\right) \left({phi(z)}\right)"
+
+
+def gap_weighted(s: Codes, T: Codes, *, length: int, decay: float) -> Array:
+    r"""`Subsequence` of the string s and every column of T, by dynamic programming.
+
+    $D_q[i, j]$ sums the weights of all pairs of equal subsequences of q symbols that end at $s_i$ and $t_j$:
+
+    $$D_{q+1}[i, j] = \lambda^2\, [s_i = t_j] \sum_{i' < i} \sum_{j' < j}
+      \lambda^{(i - i' - 1) + (j - j' - 1)} D_q[i', j'], \qquad D_1[i, j] = \lambda^2\, [s_i = t_j]$$
+
+    >>> gap_weighted(np.array([0, 1]), np.array([[0], [1], [1]]), length=2, decay=0.5)
+    array([0.09375])
+    """
+    wide = max(1, 2**18 // max(1, len(s) * len(T)))  # as many strings at once as the processor's cache can hold
+    if T.shape[1] > wide:
+        blocks = (T[:, j : j + wide] for j in range(0, T.shape[1], wide))
+        return np.concatenate([gap_weighted(s, block, length=length, decay=decay) for block in blocks])
+    match = s[:, None, None] == T  # (|s|, |t|, strings)
+    D = np.where(match, decay**2, 0.0)
+    with np.errstate(over="ignore"):
+        for _ in range(length - 1):
+            S = _discounted(_discounted(D, decay).swapaxes(0, 1), decay).swapaxes(0, 1)
+            D = np.where(match, decay**2 * S, 0.0)
+        return D.sum(axis=(0, 1))
+
+
+def _discounted(D: Array, decay: float) -> Array:
+    r"""$S_i = \sum_{i' < i} \lambda^{i - i' - 1} D_{i'}$ along the first axis: $S_i = \lambda S_{i-1} + D_{i-1}$."""
+    S = np.zeros_like(D)
+    for i in range(1, len(D)):
+        np.multiply(S[i - 1], decay, out=S[i])
+        S[i] += D[i - 1]
+    return S
+
+
+# --- aligned sequences, all of one length
+
+
+class Aligned(CountKernel):
+    """A kernel of what two sequences of one length have in common, position by position."""
+
+    finite_with = "alphabet"
+    alphabet: Sequence[Hashable] | None
+
+    def counts(self, obj: Any) -> Mapping[tuple[int, Hashable], float]:
+        """Each symbol with its position."""
+        sequence = _spelt(obj, self.alphabet)
+        if not sequence:
+            raise ValueError("the sequence is empty: at least one symbol is wanted")
+        return dict.fromkeys(enumerate(sequence), 1)
+
+    def inputs(self, X: Any, name: str) -> list[Mapping[Any, float]]:
+        parsed = super().inputs(X, name)
+        for i, counts in enumerate(parsed):
+            if len(counts) != len(parsed[0]):
+                raise ValueError(
+                    f"all sequences must have the same length, but {name}[0] has {len(parsed[0])} symbols "
+                    f"and {name}[{i}] has {len(counts)}"
+                )
+        return parsed
+
+    def formula(self, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
+        if len(X[0]) != len(Z[0]):
+            raise ValueError(f"X has sequences of {len(X[0])} symbols, but Z of {len(Z[0])}")
+        return super().formula(X, Z)
+
+    @abstractmethod
+    def _features(self, X: Sequence[Mapping[Any, float]]) -> Array:
+        """The features, which have as many positions as the sequences of X."""
+
+    def _by_position(self, X: Sequence[Mapping[Any, float]]) -> Array:
+        """The counts with a column for each symbol of the alphabet, of the first position, then of the second, ..."""
+        return count_matrix(X, product(range(len(X[0])), self._stated())).toarray()
+
+
+@dataclass(frozen=True)
+class Positions(Aligned):
+    r"""$k(s, t) = \sum_i w_i\, [s_i = t_i]$: in how many positions two sequences agree (K11).
+
+    A function of this kernel's space adds up one effect a position; of `Positions() ** 2`, one effect for every pair of
+    positions as well. That is what proteins assembled from the blocks of several parents ask for. `weights` holds one
+    number $w_i \ge 0$ a position, `alphabet` all symbols that may occur: with it come the features, one for each symbol
+    at each position.
+
+    >>> Positions()(["21311332"], ["21311332", "11111111", "22222222"])
+    array([[8., 3., 2.]])
+    >>> Positions(weights=[4, 1, 1])(["121"], ["122"])
+    array([[5.]])
+    """
+
+    weights: Sequence[float] | None = None
+    alphabet: Sequence[Hashable] | None = None
+
+    def __post_init__(self) -> None:
+        _set(self, weights=self._checked(self.weights), alphabet=_alphabet(self.alphabet))
+
+    @staticmethod
+    def _checked(weights: Any) -> tuple[float, ...] | None:
+        if weights is None:
+            return None
+        w = numeric(weights, "weights")
+        if w.ndim != 1 or w.size == 0:
+            raise ValueError(f"weights must be a list of numbers, one a position, got {weights!r:.60}")
+        if (w < 0).any():
+            i = int(np.flatnonzero(w < 0)[0])
+            raise InvalidKernel(f"every weight must be >= 0 (rule 6.13), got weights[{i}] = {w[i]:g}")
+        return tuple(w.tolist())
+
+    def counts(self, obj: Any) -> Mapping[tuple[int, Hashable], float]:
+        """The square root of its weight for each symbol with its position."""
+        counts = super().counts(obj)
+        if self.weights is None:
+            return counts
+        if len(counts) != len(self.weights):
+            raise ValueError(f"the sequence has {len(counts)} symbols, but there are {len(self.weights)} weights")
+        return {(i, symbol): sqrt(self.weights[i]) for i, symbol in counts}
+
+    def _features(self, X: Sequence[Mapping[Any, float]]) -> Array:
+        return self._by_position(X)
+
+    def latex(self, x: str = "x", z: str = "x'") -> str:
+        weight = "" if self.weights is None else r"w_i\, "
+        return rf"\sum_{{i}} {weight}\left[{{{x}}}_i = {{{z}}}_i\right]"
+
+
+@dataclass(frozen=True)
+class Hamming(Aligned):
+    r"""$k(s, t) = \text{decay}^{\,d(s, t)}$, where d is the Hamming distance: how many positions differ (K11).
+
+    It is a product over the positions of kernels that are 1 where the symbols agree and `decay` where they differ, and
+    each of those is a sum of two kernels, $\text{decay} + (1 - \text{decay})\, [s_i = t_i]$, as long as
+    $0 < \text{decay} \le 1$. So it is a kernel by the rules (6.13), (6.17) and (6.18), and of all interactions: its
+    features are the products of $\sqrt{\text{decay}}$ or $\sqrt{1 - \text{decay}}\, [s_i = a]$, one factor a position.
+
+    >>> Hamming(0.5)(["karolin"], ["karolin", "kathrin"])
+    array([[1.   , 0.125]])
+    """
+
+    decay: float
+    alphabet: Sequence[Hashable] | None = None
+
+    def __post_init__(self) -> None:
+        decay = real(self.decay, "decay", above=0)
+        if decay > 1:
+            raise InvalidKernel(f"decay must be in (0, 1], got {decay:g}: above 1, k(s, t)^2 > k(s, s) k(t, t)")
+        _set(self, decay=decay, alphabet=_alphabet(self.alphabet))
+
+    def formula(self, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
+        return self.decay ** (len(X[0]) - super().formula(X, Z))
+
+    def _diag(self, X: Sequence[Mapping[Any, float]]) -> Array:
+        return np.ones(len(X))
+
+    def _features(self, X: Sequence[Mapping[Any, float]]) -> Array:
+        positions, size = len(X[0]), len(self._stated())
+        require_few((size + 1) ** positions, f"{positions} positions and {size} symbols")
+        agree = np.sqrt(1 - self.decay) * self._by_position(X).reshape(len(X), positions, size)
+        differ = np.full((len(X), positions, 1), np.sqrt(self.decay))
+        factors = np.concatenate([differ, agree], axis=2)  # (n, positions, size + 1)
+        return reduce(row_kronecker, factors.swapaxes(0, 1))
+
+    def latex(self, x: str = "x", z: str = "x'") -> str:
+        return rf"{_number(self.decay)}^{{\#\{{i :\, {{{x}}}_i \ne {{{z}}}_i\}}}}"

@@ -1,0 +1,530 @@
+"""The course's figures. Each function draws on `ax`, or on a new figure, and returns the axes.
+
+The colours are Okabe and Ito's, which colour-blind readers can tell apart; every colour comes with a marker, a dash
+pattern or a hatching of its own, so that no figure relies on colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike, NDArray
+
+from . import validation
+from .validation import Array
+
+Function = Callable[[Array], ArrayLike]
+Style = dict[str, Any]
+
+PALETTE = {
+    "blue": "#0072B2",
+    "vermillion": "#D55E00",
+    "green": "#009E73",
+    "purple": "#CC79A7",
+    "orange": "#E69F00",
+    "sky": "#56B4E9",
+    "yellow": "#F0E442",
+    "black": "#000000",
+}
+SERIES = tuple(PALETTE.values())[:6]  # yellow fades on white, black is kept for boundaries and sums
+MARKERS = ("o", "s", "^", "D", "v", "P")
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (6, 2)),
+    (0, (1.5, 1.5)),
+    (0, (6, 2, 1.5, 2)),
+    (0, (3, 1)),
+    (0, (6, 1.5, 1.5, 1.5, 1.5, 1.5)),
+)
+HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---")
+
+BOUNDARY: Style = {"color": "black", "linewidth": 1.5, "linestyle": "-"}
+MARGIN: Style = {"color": "black", "linewidth": 0.9, "linestyle": DASHES[1]}
+BAYES: Style = {"color": PALETTE["purple"], "linewidth": 1.8, "linestyle": DASHES[3]}
+SUPPORT: Style = {"color": "black", "marker": "o", "markersize": 9.5, "markeredgewidth": 0.7, "fillstyle": "none"}
+
+
+def _axes(ax: Axes | None, *, x: str, y: str, size: tuple[float, float] = (5.6, 3.6)) -> Axes:
+    """The given axes or new ones, with thin spines on the left and below only, and the axes named."""
+    if ax is None:
+        ax = plt.subplots(figsize=size, layout="constrained")[1]
+    if not isinstance(ax, Axes):
+        raise TypeError(f"ax must be one pair of matplotlib axes, got {type(ax).__name__}")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_linewidth(0.6)
+    ax.tick_params(width=0.6, labelsize="small")
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    return ax
+
+
+def _legend(ax: Axes, **options: Any) -> None:
+    ax.legend(fontsize="small", framealpha=0.85, edgecolor="none", **options)
+
+
+def _series(i: int) -> Style:
+    """Colour and dashes of line i: no two of the first 36 lines share both."""
+    return {"color": SERIES[i % 6], "linestyle": DASHES[(i + i // 6) % 6]}
+
+
+def _line(x: ArrayLike, name: str, *, length: int | None = None) -> Array:
+    """Points on a line, given as (n,) or as (n, 1), as a vector."""
+    array = validation.numeric(x, name)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    array = validation.vector(array, name, length=length)
+    if len(array) == 0:
+        raise ValueError(f"{name} is empty, but at least one point is wanted")
+    return array
+
+
+def _positive(x: ArrayLike, name: str, *, length: int | None = None) -> Array:
+    array = _line(x, name, length=length)
+    if not (array > 0).all():
+        raise ValueError(f"{name} must be positive for a logarithmic axis, got {array.min():g}")
+    return array
+
+
+def _named(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{name} must be a dictionary with names as keys, got {type(values).__name__}")
+    return values
+
+
+def _around(x: Array, *, margin: float) -> tuple[float, float]:
+    """An interval that holds x with a margin, a part of its span, on both sides."""
+    span = float(np.ptp(x)) or 1.0
+    return float(x.min()) - margin * span, float(x.max()) + margin * span
+
+
+def _grid(grid: ArrayLike | None, x: Array) -> Array:
+    return np.linspace(*_around(x, margin=0.1), 400) if grid is None else _line(grid, "grid")
+
+
+def _values(function: Any, grid: Array, name: str) -> Array:
+    """A model's predictions, a function's values or an array's entries, one for each grid point."""
+    function = getattr(function, "predict", function)
+    values = function(grid[:, None]) if callable(function) else function
+    return _line(values, name, length=len(grid))
+
+
+def _slices(k: Callable[[Array, Array], ArrayLike], grid: Array, x: Array) -> Array:
+    """The matrix k(grid, x), one column for each x."""
+    if not callable(k):
+        raise TypeError(f"the kernel must be a function k(X, Z) of two sets of points, got {k!r}")
+    K = validation.numeric(k(grid[:, None], x[:, None]), "k(X, Z)")
+    if K.shape != (len(grid), len(x)):
+        raise ValueError(f"k(X, Z) must have shape {(len(grid), len(x))}, one row for each x in X, got {K.shape}")
+    return K
+
+
+# ------------------------------------------------------------------------------------------------ classifiers
+
+
+def _lighter(colour: str, amount: float) -> tuple[float, ...]:
+    return tuple(1 - (1 - np.array(to_rgb(colour))) * amount)
+
+
+def _in_parts(function: Function, Z: Array, name: str) -> NDArray[Any]:
+    # In one piece, a grid of 200 x 200 points against 1000 training points would be a kernel matrix of 320 MB.
+    parts = np.array_split(Z, -(-len(Z) // 4000))
+    values = np.concatenate([np.atleast_1d(function(part)) for part in parts])
+    validation.same_length(values, name, len(Z))
+    return values
+
+
+def _scores(model: Any, Z: Array, classes: NDArray[Any]) -> Array:
+    """The decision function at Z, (m,) or (m, number of classes); where there is none, 1 for the class predicted."""
+    predict = getattr(model, "predict", None)
+    decide = getattr(model, "decision_function", model if callable(model) and predict is None else None)
+    if decide is not None:
+        f = validation.numeric(_in_parts(decide, Z, "the decision function"), "the decision function")
+        if f.shape in ((len(Z),), (len(Z), 1)) and len(classes) == 2:
+            return f.ravel()
+        if f.shape == (len(Z), len(classes)):
+            return f
+        if predict is None:
+            raise ValueError(f"the decision function of {len(Z)} points in {len(classes)} classes has shape {f.shape}")
+    if predict is None:
+        raise TypeError(f"model must have decision_function or predict, or be a function of X, got {model!r}")
+    return (_in_parts(predict, Z, "model.predict(X)").reshape(-1, 1) == classes).astype(float)
+
+
+def _contour(ax: Axes, grid: tuple[Array, Array], f: Array, levels: Iterable[float], style: Style) -> None:
+    f = f.reshape(len(grid[1]), len(grid[0]))
+    within = [level for level in levels if f.min() < level < f.max()]  # matplotlib warns of any other
+    if within:
+        each = {"colors": style["color"], "linewidths": style["linewidth"], "linestyles": [style["linestyle"]]}
+        ax.contour(*grid, f, levels=within, **each)
+
+
+def decision_regions(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    margins: bool = True,
+    support: ArrayLike | None = None,
+    bayes: Function | None = None,
+    resolution: int = 200,
+    legend: bool = True,
+    ax: Axes | None = None,
+) -> Axes:
+    r"""Draw where a classifier says what, on points of the plane with any labels (S13).
+
+    `model` has a `decision_function`, or else `predict`, or is itself a function $f$ of points. With two classes the
+    boundary is $f = 0$, and `margins` adds $f = \pm1$ dashed where there is such an $f$. `support` (indices or a mask)
+    circles the support vectors; `bayes`, a function of points that is 0 on the Bayes boundary, adds that boundary.
+
+    >>> X, y = np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([-1, 1])
+    >>> ax = decision_regions(lambda Z: 2 * Z.sum(axis=1) - 2, X, y, support=[0, 1])
+    >>> ax.get_xlabel(), [text.get_text() for text in ax.get_legend().get_texts()]
+    ('$x_1$', ['y = -1', 'y = 1', 'boundary', 'margin', 'support vector'])
+    >>> plt.close(ax.figure)
+    """
+    X = validation.points(X)
+    if X.shape[1] != 2:
+        raise ValueError(f"X must have two columns to be drawn, got shape {X.shape}")
+    y = np.asarray(y)
+    if y.dtype.kind == "f" or y.ndim != 1:
+        y = validation.vector(y, "y")
+    validation.same_length(y, "y", len(X))
+    classes = np.asarray(getattr(model, "classes_", np.unique(y)))
+    if not 2 <= len(classes) <= len(SERIES):
+        raise ValueError(f"y must have 2 to {len(SERIES)} classes to be drawn, got {len(classes)}: {classes[:8]}")
+    if not np.isin(y, classes).all():
+        raise ValueError(f"y holds {y[~np.isin(y, classes)][0]!r}, which is not among the model's classes {classes}")
+    resolution = validation.whole(resolution, "resolution", at_least=2)
+    vectors = None if support is None else X[_chosen(support, len(X))]
+
+    across, up = (np.linspace(*_around(x, margin=0.12), resolution) for x in X.T)
+    Z = np.column_stack([coordinate.ravel() for coordinate in np.meshgrid(across, up)])
+    f = _scores(model, Z, classes)
+    scores = np.column_stack([-f / 2, f / 2]) if f.ndim == 1 else f  # (m, classes), the largest wins
+    odds = None if bayes is None else _line(_in_parts(bayes, Z, "bayes(X)"), "bayes(X)")
+
+    ax = _axes(ax, x="$x_1$", y="$x_2$", size=(5.6, 4.2))
+    handles: list[Line2D] = []
+    for c, label in enumerate(classes):
+        lead = scores[:, c] - np.delete(scores, c, axis=1).max(axis=1)
+        if lead.max() > 0:
+            fill: Style = {"colors": [_lighter(SERIES[c], 0.15)], "hatches": [HATCHES[c]]}
+            region = ax.contourf(across, up, lead.reshape(resolution, resolution), levels=[0, lead.max()], **fill)
+            region.set(edgecolor=_lighter(SERIES[c], 0.35), linewidth=0)
+        if c > 0:  # no border lies between the first class and itself
+            _contour(ax, (across, up), lead, [0], BOUNDARY)
+        dots: Style = {"color": SERIES[c], "marker": MARKERS[c], "markeredgecolor": "white", "markeredgewidth": 0.6}
+        handles += ax.plot(*X[y == label].T, linestyle="", markersize=5.5, zorder=3, label=f"y = {label}", **dots)
+    handles.append(Line2D([], [], label="boundary", **BOUNDARY))
+    if margins and f.ndim == 1:
+        _contour(ax, (across, up), f, [-1, 1], MARGIN)
+        handles.append(Line2D([], [], label="margin", **MARGIN))
+    if odds is not None:
+        _contour(ax, (across, up), odds, [0], BAYES)
+        handles.append(Line2D([], [], label="Bayes boundary", **BAYES))
+    if vectors is not None:
+        handles += ax.plot(*vectors.T, linestyle="", zorder=4, label="support vector", **SUPPORT)
+    if legend:
+        _legend(ax, handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return ax
+
+
+def _chosen(support: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Indices of points, given as such or as a mask."""
+    chosen = np.asarray(support)
+    if chosen.dtype == bool:
+        validation.same_length(chosen, "support", n)
+        return np.flatnonzero(chosen)
+    if chosen.ndim != 1 or (chosen.size > 0 and chosen.dtype.kind not in "iu"):
+        raise ValueError(f"support must be a vector of indices or a mask, got {support!r}")
+    if chosen.size > 0 and not (chosen.min() >= 0 and chosen.max() < n):
+        raise ValueError(f"support must hold indices from 0 to {n - 1}, got {chosen.min()} to {chosen.max()}")
+    return chosen.astype(np.int64)
+
+
+# ------------------------------------------------------------------------------------------- functions of one input
+
+
+def fit_1d(
+    model: Any,
+    x: ArrayLike,
+    t: ArrayLike,
+    *,
+    components: Mapping[str, Any] | None = None,
+    truth: Any = None,
+    grid: ArrayLike | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a fitted curve through data on a line, with its parts and the truth if they are given (K9, K10).
+
+    `model` has `predict`, or is a function of points (m, 1); so are `truth` and the values of `components`, which may
+    also be arrays of values on the grid. The grid spans the data and a tenth more on both sides unless given.
+
+    >>> ax = fit_1d(lambda Z: 2 * Z[:, 0], [0.0, 1.0, 2.0], [0.1, 1.9, 4.1], truth=lambda Z: 2 * Z)
+    >>> [line.get_label() for line in ax.lines]
+    ['data', 'truth', 'fit']
+    >>> plt.close(ax.figure)
+    """
+    x = _line(x, "x")
+    t = _line(t, "t", length=len(x))
+    grid = _grid(grid, x)
+    curves = [("fit", _values(model, grid, "the fit"))]
+    for name, part in _named(components or {}, "components").items():
+        curves.append((name, _values(part, grid, f"components[{name!r}]")))
+    behind = None if truth is None else _values(truth, grid, "truth")
+    ax = _axes(ax, x="$x$", y="$t$")
+    ax.plot(x, t, "o", color="0.35", markersize=4.5, markerfacecolor="white", markeredgewidth=0.9, label="data")
+    if behind is not None:
+        ax.plot(grid, behind, color="black", linewidth=0.8, label="truth")
+    for i, (name, values) in enumerate(curves):
+        ax.plot(grid, values, linewidth=2.0 if i == 0 else 1.3, label=name, **_series(i))
+    _legend(ax)
+    return ax
+
+
+def kernel_slices(
+    k: Callable[[Array, Array], ArrayLike], points: ArrayLike, *, grid: ArrayLike | None = None, ax: Axes | None = None
+) -> Axes:
+    r"""Draw $k(\cdot, x')$ on a line for each of some points $x'$, each marked by a cross below its curve (B11).
+
+    >>> ax = kernel_slices(lambda X, Z: X @ Z.T, [-1.0, 0.5], grid=[-1.0, 0.0, 1.0])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ["$x' = -1$", "$x' = 0.5$"]
+    >>> plt.close(ax.figure)
+    """
+    x = _line(points, "points")
+    grid = _grid(grid, x)
+    K = _slices(k, grid, x)
+    ax = _axes(ax, x="$x$", y=r"$k(x, x')$")
+    ax.axhline(0, color="0.8", linewidth=0.6, zorder=0)
+    for i, centre in enumerate(x):
+        ax.plot(grid, K[:, i], linewidth=1.6, label=f"$x' = {centre:g}$", **_series(i))
+        ax.plot(centre, 0, marker="x", markersize=7, markeredgewidth=1.8, color=SERIES[i % 6], clip_on=False, zorder=4)
+    _legend(ax)
+    return ax
+
+
+def sum_of_gaussians(
+    x_train: ArrayLike,
+    a: ArrayLike,
+    kernel: Callable[[Array, Array], ArrayLike],
+    *,
+    grid: ArrayLike | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    r"""Draw a hypothesis $h(z) = \sum_n a_n k(x_n, z)$ as the sum of what each training point adds (S11).
+
+    The terms with a negative weight are dashed, the sum is the thick line, the training points are ticks on the axis.
+
+    >>> ax = sum_of_gaussians([0.0, 1.0], [2.0, -1.0], lambda X, Z: np.exp(-((X - Z.T) ** 2)), grid=[0.0, 0.5, 1.0])
+    >>> ax.lines[-1].get_ydata().round(3)
+    array([ 1.632,  0.779, -0.264])
+    >>> plt.close(ax.figure)
+    """
+    x = _line(x_train, "x_train")
+    a = _line(a, "a", length=len(x))
+    grid = _grid(grid, x)
+    terms = _slices(kernel, grid, x) * a  # (m, n)
+    ax = _axes(ax, x="$z$", y="$h(z)$")
+    ax.axhline(0, color="0.8", linewidth=0.6, zorder=0)
+    for sign, select, colour, dashes in [(">", a > 0, SERIES[0], "-"), ("<", a < 0, SERIES[1], DASHES[1])]:
+        lines = ax.plot(grid, terms[:, select], color=colour, linestyle=dashes, linewidth=1.0)
+        if lines:
+            lines[0].set_label(rf"$a_n k(x_n, \cdot)$, $a_n {sign} 0$")
+    ax.plot(x, np.zeros_like(x), "|", color="black", markersize=9, label="$x_n$")
+    ax.plot(grid, terms.sum(axis=1), color="black", linewidth=2.2, label=r"$h = \sum_n a_n k(x_n, \cdot)$")
+    _legend(ax)
+    return ax
+
+
+# ------------------------------------------------------------------------------------------------------- matrices
+
+
+def gram_heatmap(
+    K: ArrayLike, *, order: ArrayLike | None = None, colorbar: bool = True, ax: Axes | None = None
+) -> Axes:
+    """Draw a Gram matrix in colours, its points in the given order: sorted by class, classes stand out as blocks (K4).
+
+    White is 0, and darker is larger; negative entries darken towards another colour.
+
+    >>> ax = gram_heatmap([[2.0, 0.5], [0.5, 1.0]], order=[1, 0])
+    >>> ax.images[0].get_array().tolist()
+    [[1.0, 0.5], [0.5, 2.0]]
+    >>> plt.close(ax.figure)
+    """
+    K = validation.square(K)
+    n = len(K)
+    chosen = np.arange(n) if order is None else np.asarray(order)
+    if chosen.dtype.kind not in "iu" or not np.array_equal(np.sort(chosen), np.arange(n)):
+        raise ValueError(f"order must hold each of 0, ..., {n - 1} once, got {order!r}")
+    largest = float(np.abs(K).max()) or 1.0
+    colours: Style = {"cmap": "Blues", "vmin": 0.0, "vmax": largest}
+    if (K < 0).any():
+        colours = {"cmap": "PuOr", "vmin": -largest, "vmax": largest}
+    ax = _axes(ax, x="point $m$", y="point $n$", size=(4.6, 3.8))
+    image = ax.imshow(K[np.ix_(chosen, chosen)], interpolation="nearest", **colours)
+    ax.spines[:].set_visible(False)
+    if n <= 12:
+        ax.set_xticks(range(n), [str(i) for i in chosen])
+        ax.set_yticks(range(n), [str(i) for i in chosen])
+    else:
+        ax.set_xticks([])
+        ax.set_yticks([])
+    if colorbar:
+        bar = ax.figure.colorbar(image, ax=ax, label="$K_{nm}$")
+        bar.outline.set_visible(False)
+        bar.ax.tick_params(width=0.6, labelsize="small")
+    return ax
+
+
+# ---------------------------------------------------------------------------------------------- measured curves
+
+
+def slope(n: ArrayLike, seconds: ArrayLike) -> float:
+    r"""The exponent $p$ of the power law $\text{seconds} = c\, n^p$, by least squares on the logarithms.
+
+    >>> round(slope([10, 100, 1000], [3e-6, 3e-4, 3e-2]), 6)
+    2.0
+    """
+    n = _positive(n, "n")
+    seconds = _positive(seconds, "seconds", length=len(n))
+    if len(np.unique(n)) < 2:
+        raise ValueError(f"n must hold at least two different sizes, got {np.unique(n)}")
+    return float(np.polynomial.polynomial.polyfit(np.log(n), np.log(seconds), 1)[1])
+
+
+def loglog_times(n: ArrayLike, seconds: Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
+    """Draw running times against sizes, both logarithmic, with each method's slope in the legend (S5, S8).
+
+    >>> ax = loglog_times([10, 100], {"dual": [1e-3, 1.0]})
+    >>> ax.get_legend().get_texts()[0].get_text()
+    'dual, slope 3.0'
+    >>> plt.close(ax.figure)
+    """
+    n = _positive(n, "n")
+    times = {
+        name: _positive(values, f"seconds[{name!r}]", length=len(n))
+        for name, values in _named(seconds, "seconds").items()
+    }
+    labels = [f"{name}, slope {slope(n, values):.1f}" for name, values in times.items()]
+    ax = _axes(ax, x="$n$", y="seconds")
+    for i, values in enumerate(times.values()):
+        ax.loglog(n, values, marker=MARKERS[i % 6], markersize=5, label=labels[i], **_series(i))
+    ax.grid(which="major", color="0.9", linewidth=0.5)
+    _legend(ax)
+    return ax
+
+
+def _errors(x: Array, train_error: ArrayLike, validation_error: ArrayLike) -> tuple[Array, Array, Array]:
+    """The three columns of an error curve, in the order of x."""
+    train = _line(train_error, "train_error", length=len(x))
+    held_out = _line(validation_error, "validation_error", length=len(x))
+    rising = np.argsort(x, kind="stable")
+    return x[rising], train[rising], held_out[rising]
+
+
+def _draw_errors(ax: Axes, x: Array, train: Array, held_out: Array) -> None:
+    ax.semilogx(x, train, marker=MARKERS[0], markersize=4, label="training", **_series(0))
+    ax.semilogx(x, held_out, marker=MARKERS[1], markersize=4, label="validation", **_series(1))
+
+
+def validation_curve(
+    parameter: ArrayLike,
+    train_error: ArrayLike,
+    validation_error: ArrayLike,
+    *,
+    name: str = "parameter",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw training and validation error against a parameter, with a star where the second is smallest (S12, K12).
+
+    >>> ax = validation_curve([0.1, 1.0, 10.0], [0.0, 0.2, 0.5], [0.6, 0.3, 0.5], name="sigma")
+    >>> ax.get_legend().get_texts()[-1].get_text()
+    'best: sigma = 1'
+    >>> plt.close(ax.figure)
+    """
+    x, train, held_out = _errors(_positive(parameter, "parameter"), train_error, validation_error)
+    best = int(np.argmin(held_out))
+    ax = _axes(ax, x=name, y="error")
+    _draw_errors(ax, x, train, held_out)
+    star: Style = {"marker": "*", "markersize": 14, "markeredgecolor": "white", "color": "black", "linestyle": ""}
+    ax.plot(x[best], held_out[best], label=f"best: {name} = {x[best]:.3g}", zorder=4, **star)
+    _legend(ax)
+    return ax
+
+
+def learning_curve(
+    n: ArrayLike, train_error: ArrayLike, validation_error: ArrayLike, *, ax: Axes | None = None
+) -> Axes:
+    """Draw training and validation error against the number of training points (K13).
+
+    >>> ax = learning_curve([10, 100], [0.0, 0.1], [0.5, 0.2])
+    >>> [line.get_label() for line in ax.lines]
+    ['training', 'validation']
+    >>> plt.close(ax.figure)
+    """
+    columns = _errors(_positive(n, "n"), train_error, validation_error)
+    ax = _axes(ax, x="training points $n$", y="error")
+    _draw_errors(ax, *columns)
+    _legend(ax)
+    return ax
+
+
+# ------------------------------------------------------------------------------------------------------- diagrams
+
+
+def block_diagram(
+    boxes: Mapping[str, tuple[Any, ...]], arrows: Iterable[tuple[str, ...]], *, ax: Axes | None = None
+) -> Axes:
+    """Draw boxes joined by arrows: block diagrams (B1) and computational graphs (H7, H8).
+
+    `boxes` maps a name to the middle of its box, (x, y), or to (x, y, text) where the text is not the name.
+    An arrow is a pair of names, or three where the third is written beside it. One unit is one inch.
+
+    >>> ax = block_diagram({"x": (0, 0), "f": (2, 0, "model")}, [("x", "f", "predict")])
+    >>> [text.get_text() for text in ax.texts if text.get_text()]
+    ['x', 'model', 'predict']
+    >>> plt.close(ax.figure)
+    """
+    if not _named(boxes, "boxes"):
+        raise ValueError("boxes is empty, but at least one box is wanted")
+    for name, box in boxes.items():
+        if not isinstance(box, (tuple, list)) or len(box) not in (2, 3):
+            raise ValueError(f"boxes[{name!r}] must be (x, y) or (x, y, text), got {box!r}")
+    middle = {name: validation.vector(box[:2], f"boxes[{name!r}]", length=2) for name, box in boxes.items()}
+    arrows = list(arrows)
+    for arrow in arrows:
+        if not isinstance(arrow, (tuple, list)) or len(arrow) not in (2, 3):
+            raise ValueError(f"an arrow must be (start, end) or (start, end, text), got {arrow!r}")
+        for name in arrow[:2]:
+            if name not in boxes:
+                raise ValueError(f"arrows lead from or to {name!r}, but the boxes are {', '.join(map(repr, boxes))}")
+
+    corners = np.array(list(middle.values()))
+    room = np.array([0.9, 0.5])  # inches around the outermost middles: half a box and some air
+    low, high = corners.min(axis=0) - room, corners.max(axis=0) + room
+    width, height = high - low
+    ax = _axes(ax, x="", y="", size=(width, height))
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+    ax.axis("off")
+    frame: Style = {"boxstyle": "round,pad=0.5", "facecolor": _lighter(SERIES[0], 0.08), "edgecolor": "0.3", "lw": 0.8}
+    patches = {}
+    for name, box in boxes.items():
+        x, y = middle[name]
+        text = ax.text(x, y, box[2] if len(box) > 2 else name, ha="center", va="center", bbox=frame)
+        patches[name] = text.get_bbox_patch()
+    for start, end, *caption in arrows:
+        shaft: Style = {"arrowstyle": "-|>", "color": "0.3", "linewidth": 0.9, "shrinkA": 0, "shrinkB": 1}
+        ends: Style = {"patchA": patches[start], "patchB": patches[end]}
+        ax.annotate("", xy=tuple(middle[end]), xytext=tuple(middle[start]), arrowprops=shaft | ends)
+        if caption:
+            above: Style = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center", "va": "bottom"}
+            halfway = tuple((middle[start] + middle[end]) / 2)
+            ax.annotate(caption[0], halfway, fontsize="small", color="0.2", **above)
+    return ax

@@ -1,0 +1,242 @@
+"""Choosing kernels and parameters: folds, cross-validation, exact leave-one-out, search, learned kernel weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from .gram import centre
+from .kernels.kernel import Kernel
+from .validation import Array, generator, real, same_length, square, vector, whole
+
+Split = tuple[Any, Any]  # indices of the training points, indices of the points held out
+
+
+def k_fold(n: int, k: int, rng: Any = None) -> list[Split]:
+    """Split n points into k folds of nearly equal size, in random order; each is held out once (lecture K14).
+
+    >>> [sorted(held_out.tolist()) for _, held_out in k_fold(4, 2, rng=0)]
+    [[0, 2], [1, 3]]
+    """
+    n, k = whole(n, "n", at_least=2), whole(k, "k", at_least=2)
+    if k > n:
+        raise ValueError(f"k must be at most n = {n}, the number of points, got {k}")
+    folds = np.array_split(generator(rng).permutation(n), k)
+    return [(np.concatenate(folds[:i] + folds[i + 1 :]), folds[i]) for i in range(k)]
+
+
+def monte_carlo(n: int, repeats: int, *, held_out: float = 0.2, rng: Any = None) -> list[Split]:
+    """Hold out a random fraction of n points, again and again (lecture K14).
+
+    >>> [len(test) for _, test in monte_carlo(10, 3, held_out=0.3, rng=0)]
+    [3, 3, 3]
+    """
+    n, rng = whole(n, "n", at_least=2), generator(rng)
+    held_out = real(held_out, "held_out", above=0)
+    m = round(held_out * n)
+    if not 0 < m < n:
+        raise ValueError(f"held_out = {held_out:g} of n = {n} points leaves {n - m} to train on and {m} to test on")
+    orders = [rng.permutation(n) for _ in range(whole(repeats, "repeats", at_least=1))]
+    return [(order[m:], order[:m]) for order in orders]
+
+
+def mean_squared_error(t: Any, prediction: Any) -> float:
+    r"""$\frac1n \sum_i (t_i - f(x_i))^2$.
+
+    >>> mean_squared_error([1.0, 2.0], [1.0, 4.0])
+    2.0
+    """
+    t = vector(t, "t")
+    return float(np.mean((t - vector(prediction, "prediction", length=len(t))) ** 2))
+
+
+def accuracy(y: Any, prediction: Any) -> float:
+    """The fraction of labels that agree.
+
+    >>> accuracy(["a", "b"], ["a", "c"])
+    0.5
+    """
+    y, prediction = np.asarray(y), np.asarray(prediction)
+    same_length(prediction, "prediction", len(y))
+    return float(np.mean(y == prediction))
+
+
+def _fresh(estimator: Any, **params: Any) -> Any:
+    """An unfitted copy with some parameters changed."""
+    return type(estimator)(**estimator.get_params(deep=False)).set_params(**params)
+
+
+def _rows(X: Any, indices: Any) -> Any:
+    return X[indices] if isinstance(X, np.ndarray) else [X[i] for i in indices]
+
+
+def cross_validate(
+    estimator: Any, X: Any, y: Any, folds: Sequence[Split], metric: Callable[[Any, Any], float] | None = None
+) -> Array:
+    """Fit on each split's training points and score on those held out; `metric(y, prediction)`, by default `score`.
+
+    >>> from kernelcourse.estimators import Ridge
+    >>> X = np.arange(6.0)[:, None]
+    >>> cross_validate(Ridge(ridge=1e-9), X, 2 * X[:, 0], k_fold(6, 3, rng=0)).round(6)
+    array([1., 1., 1.])
+    """
+    X = X if isinstance(X, (np.ndarray, list, tuple)) else np.asarray(X)
+    y = np.asarray(y)
+    same_length(y, "y", len(X))
+    scores = []
+    for train, test in folds:
+        model = _fresh(estimator).fit(_rows(X, train), y[train])
+        held_out = _rows(X, test)
+        scores.append(model.score(held_out, y[test]) if metric is None else metric(y[test], model.predict(held_out)))
+    return np.array(scores)
+
+
+class Search(NamedTuple):
+    """Every setting tried with its mean score, the best setting, and the estimator fitted with it to all points."""
+
+    settings: list[dict[str, Any]]
+    scores: Array
+    best: dict[str, Any]
+    best_score: float
+    estimator: Any
+
+
+def grid_search(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    grid: Mapping[str, Iterable[Any]],
+    folds: Sequence[Split],
+    metric: Callable[[Any, Any], float] | None = None,
+) -> Search:
+    """Try every combination of `grid` by cross-validation and keep the one with the best mean (lecture K12).
+
+    Keys are parameters of the estimator, `kernel__sigma` included. The score is to be large; a `metric` that measures
+    error is to be small.
+
+    >>> from kernelcourse.estimators import KernelRidge
+    >>> X = np.linspace(0, 6, 30)[:, None]
+    >>> grid = {"kernel__sigma": [0.01, 1.0], "ridge": [1e-3]}
+    >>> grid_search(KernelRidge(), X, np.sin(X[:, 0]), grid, k_fold(30, 5, rng=0)).best
+    {'kernel__sigma': 1.0, 'ridge': 0.001}
+    """
+    settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    if not settings:
+        raise ValueError(f"grid names no setting to try, got {dict(grid)!r}")
+    scores = np.array([cross_validate(_fresh(estimator, **s), X, y, folds, metric).mean() for s in settings])
+    errors = metric is not None and metric is not accuracy
+    best = int(scores.argmin() if errors else scores.argmax())
+    fitted = _fresh(estimator, **settings[best]).fit(X, y)
+    return Search(settings, scores, settings[best], float(scores[best]), fitted)
+
+
+class RidgePath(NamedTuple):
+    """Leave-one-out along a grid of ridges: residuals $t_i - f_{-i}(x_i)$, a column a ridge; their mean squares."""
+
+    ridges: Array  # (r,)
+    residuals: Array  # (n, r)
+    errors: Array  # (r,)
+    best: float
+
+
+def leave_one_out_by_the_book(K: Any, t: Any, *, ridge: float) -> Array:
+    """The residuals of n fits, each without one point and tested on it: n Cholesky factorisations.
+
+    >>> leave_one_out_by_the_book(np.eye(2), [1.0, 2.0], ridge=1.0)
+    array([1., 2.])
+    """
+    from .algorithms.ridge import dual_weights
+
+    K = square(K)
+    t = vector(t, "t", length=len(K))
+    residuals = np.empty(len(t))
+    for i in range(len(t)):
+        rest = np.delete(np.arange(len(t)), i)
+        a = dual_weights(K[np.ix_(rest, rest)], t[rest], ridge=ridge)
+        residuals[i] = t[i] - K[i, rest] @ a
+    return residuals
+
+
+def leave_one_out(K: Any, t: Any, *, ridges: Any) -> RidgePath:
+    r"""Exact leave-one-out for every ridge from one eigendecomposition $K = Q \operatorname{diag}(w)\, Q^\top$.
+
+    With $G = (K + \text{ridge}\, I)^{-1}$ and $a = G t$ the residual without point i is $a_i / G_{ii}$, and for all
+    ridges at once $a = Q\,\frac{Q^\top t}{w + \text{ridge}}$ and $G_{ii} = \sum_j \frac{Q_{ij}^2}{w_j + \text{ridge}}$.
+
+    >>> leave_one_out(np.eye(2), [1.0, 2.0], ridges=[1.0, 3.0]).residuals
+    array([[1., 1.],
+           [2., 2.]])
+    """
+    K = square(K)
+    t = vector(t, "t", length=len(K))
+    if len(t) < 2:
+        raise ValueError("leave-one-out needs at least two points, got 1")
+    ridges = vector(ridges, "ridges")
+    if ridges.size == 0 or (ridges <= 0).any():
+        raise ValueError(f"ridges must be a list of numbers > 0, got {ridges}")
+    w, Q = linalg.eigh(K, check_finite=False)
+    shrink = 1 / (np.maximum(w, 0)[:, None] + ridges)  # (n, r)
+    residuals = (Q @ (shrink * (Q.T @ t)[:, None])) / (Q**2 @ shrink)
+    errors = (residuals**2).mean(axis=0)
+    return RidgePath(ridges, residuals, errors, float(ridges[errors.argmin()]))
+
+
+class KernelChoice(NamedTuple):
+    """The best kernel and ridge, and the table of leave-one-out errors, one row a kernel, one column a ridge."""
+
+    kernel: Kernel
+    ridge: float
+    error: float
+    errors: Array
+
+
+def choose_kernel(kernels: Sequence[Kernel], X: Any, t: Any, *, ridges: Any) -> KernelChoice:
+    """Search kernels and ridges by exact leave-one-out: one eigendecomposition a kernel (lectures S12, K12).
+
+    >>> from kernelcourse.kernels import Gaussian
+    >>> X = np.linspace(0, 6, 30)[:, None]
+    >>> choose_kernel([Gaussian(0.01), Gaussian(1.0)], X, np.sin(X[:, 0]), ridges=[1e-3]).kernel
+    Gaussian(sigma=1.0)
+    """
+    if not kernels:
+        raise ValueError("kernels must name at least one kernel, got an empty list")
+    errors = np.array([leave_one_out(k(X), t, ridges=ridges).errors for k in kernels])
+    i, j = np.unravel_index(errors.argmin(), errors.shape)
+    return KernelChoice(kernels[int(i)], float(np.asarray(ridges)[j]), float(errors[i, j]), errors)
+
+
+def alignment_weights(grams: Sequence[Any], t: Any) -> Array:
+    r"""Learn non-negative weights for several kernels: the combination $\sum_m \mu_m K_m$ best aligned with $t t^\top$.
+
+    Multiple kernel learning in its simplest honest form (lecture K12; Cortes, Mohri & Rostamizadeh 2012). On centred,
+    length-one Gram matrices, maximising the alignment over $\mu \ge 0$ is a non-negative least squares problem. The
+    weights refer to the matrices as given and are scaled to sum to 1.
+
+    >>> t = np.array([1.0, 1.0, -1.0, -1.0])
+    >>> alignment_weights([np.outer(t, t), np.eye(4)], t).round(6)
+    array([1., 0.])
+    """
+    from scipy.optimize import nnls
+
+    if not grams:
+        raise ValueError("grams must hold at least one Gram matrix, got an empty list")
+    t = vector(t, "t", length=len(square(grams[0], "grams[0]")))
+    t = t - t.mean()
+    if not t.any():
+        raise ValueError("t is constant: no kernel can be aligned with it")
+    columns, norms = [], []
+    for m, K in enumerate(grams):
+        K = centre(square(K, f"grams[{m}]"))
+        same_length(K, f"grams[{m}]", len(t))
+        norms.append(np.linalg.norm(K))
+        if norms[-1] == 0:
+            raise ValueError(f"grams[{m}] is constant: centred, it is zero and has no alignment")
+        columns.append((K / norms[-1]).ravel())
+    weights = nnls(np.column_stack(columns), np.outer(t, t).ravel())[0] / np.array(norms)
+    if weights.sum() == 0:
+        raise ValueError("no combination of these kernels with weights >= 0 is aligned with t")
+    return weights / weights.sum()

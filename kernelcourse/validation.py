@@ -1,0 +1,167 @@
+"""Checks on arguments: every message names the argument, what it got and what it wants."""
+
+from __future__ import annotations
+
+import numbers
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+
+class KernelCourseWarning(UserWarning):
+    """A computation took a detour; the message says which and why."""
+
+
+def warn(message: str) -> None:
+    """Warn about the user's own line: the first outside this package."""
+    package = __name__.partition(".")[0]
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, KernelCourseWarning, stacklevel=level)
+
+
+def numeric(values: ArrayLike, name: str) -> Array:
+    """`values` as a float64 array of finite numbers."""
+    if hasattr(values, "toarray"):
+        raise TypeError(f"{name} is a sparse matrix, but a dense array is wanted: pass {name}.toarray()")
+    if values is None:
+        raise TypeError(f"{name} must hold numbers, got None")
+    try:
+        raw = np.asarray(values)
+    except ValueError as error:  # ragged nested lists
+        raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from error
+    if np.iscomplexobj(raw):
+        raise ValueError(f"Complex data not supported: {name} must hold real numbers, got dtype {raw.dtype}")
+    if raw.dtype.kind in "USMm":  # text and dates
+        raise ValueError(f"{name} must hold numbers, got dtype {raw.dtype}, for example {raw.flat[0]!r}")
+    try:
+        array = raw.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name} must hold numbers, got dtype {raw.dtype}: {error}") from error
+    if not np.isfinite(array).all():
+        bad = "NaN" if np.isnan(array).any() else "inf"
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(f"{name} contains {bad} (first at index {where}); every entry must be finite")
+    return array
+
+
+def points(X: ArrayLike, name: str = "X") -> Array:
+    """`X` as n points in rows: a finite float array of shape (n, d) with n, d >= 1."""
+    array = numeric(X, name)
+    if array.ndim != 2:
+        hint = ""
+        if array.ndim == 1:
+            hint = (
+                f". Reshape your data: {name}[:, None] for {array.size} points on a line, {name}[None, :] for one point"
+            )
+        raise ValueError(f"{name} must be 2-D, one point a row, got shape {array.shape}{hint}")
+    n, d = array.shape
+    if n == 0:
+        raise ValueError(f"{name} has 0 sample(s) (shape={array.shape}) while a minimum of 1 is required.")
+    if d == 0:
+        raise ValueError(f"{name} has 0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
+    return array
+
+
+def vector(t: ArrayLike, name: str, *, length: int | None = None) -> Array:
+    """`t` as a finite float vector, of the given length if one is stated."""
+    array = numeric(t, name)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be 1-D, got shape {array.shape}")
+    same_length(array, name, length)
+    return array
+
+
+def same_length(values: Any, name: str, length: int | None) -> None:
+    """Refuse values of another length than stated."""
+    if length is not None and len(values) != length:
+        raise ValueError(f"{name} has {len(values)} entries, but {length} are wanted")
+
+
+def square(K: ArrayLike, name: str = "K") -> Array:
+    """`K` as a finite square float matrix that is symmetric up to rounding."""
+    array = points(K, name)
+    n, m = array.shape
+    if n != m:
+        raise ValueError(f"{name} must be square, got shape {array.shape}")
+    slack = 1e-8 * max(1.0, float(np.abs(array).max()))
+    if not np.allclose(array, array.T, rtol=0, atol=slack):
+        i, j = np.unravel_index(np.argmax(np.abs(array - array.T)), array.shape)
+        raise ValueError(
+            f"{name} must be symmetric, but {name}[{i}, {j}] = {array[i, j]:g} and {name}[{j}, {i}] = {array[j, i]:g}"
+        )
+    return array
+
+
+def signs(y: ArrayLike, name: str = "y", *, length: int | None = None) -> Array:
+    """`y` as a vector of labels -1 and +1."""
+    array = vector(y, name, length=length)
+    if not np.isin(array, (-1.0, 1.0)).all():
+        raise ValueError(f"{name} must hold the labels -1 and +1, got {np.unique(array)[:5]}")
+    return array
+
+
+def zero_one(y: ArrayLike, name: str = "y", *, length: int | None = None) -> Array:
+    """`y` as a vector of labels 0 and 1."""
+    array = vector(y, name, length=length)
+    if not np.isin(array, (0.0, 1.0)).all():
+        raise ValueError(f"{name} must hold the labels 0 and 1, got {np.unique(array)[:5]}")
+    return array
+
+
+def real(value: Any, name: str, *, above: float | None = None, at_least: float | None = None) -> float:
+    """`value` as a finite float, optionally `> above` or `>= at_least`."""
+    wanted = "a finite number"
+    if above is not None:
+        wanted += f" > {above:g}"
+    if at_least is not None:
+        wanted += f" >= {at_least:g}"
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be {wanted}, got {value!r}")
+    number = float(value)
+    too_small = (above is not None and not number > above) or (at_least is not None and not number >= at_least)
+    if not np.isfinite(number) or too_small:
+        raise ValueError(f"{name} must be {wanted}, got {value!r}")
+    return number
+
+
+def whole(value: Any, name: str, *, at_least: int = 0) -> int:
+    """`value` as a whole number `>= at_least`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number >= {at_least}, got {value!r}")
+    if value < at_least:
+        raise ValueError(f"{name} must be a whole number >= {at_least}, got {value!r}")
+    return int(value)
+
+
+def choice(value: Any, name: str, allowed: Sequence[str]) -> str:
+    """`value` as one of the allowed words."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+    return str(value)
+
+
+def generator(rng: Any, name: str = "rng") -> np.random.Generator:
+    """`rng` as a numpy Generator: one is passed through, a whole number seeds a new one, None draws a fresh seed."""
+    if isinstance(rng, np.random.RandomState):  # what scikit-learn users have at hand
+        return np.random.default_rng(rng.randint(2**31))
+    if rng is not None and not isinstance(rng, (np.random.Generator, numbers.Integral)):
+        raise TypeError(f"{name} must be a numpy Generator, a whole number or None, got {rng!r}")
+    return np.random.default_rng(int(rng) if isinstance(rng, numbers.Integral) else rng)
+
+
+def from_sklearn(module: str, name: str, ours: type) -> type:
+    """scikit-learn's class where scikit-learn is already in use, else ours.
+
+    Its users catch `sklearn.exceptions.NotFittedError`; the library itself never imports scikit-learn.
+    """
+    return getattr(sys.modules.get(module), name, ours)

@@ -1,0 +1,118 @@
+"""What every catalogue must hold: right answers pass, each usual mistake fails and gets its own hint."""
+
+import inspect
+import pkgutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import kernelcourse.checking
+from kernelcourse.checking import Piece, catalogue
+from kernelcourse.checking.cases import case_generator, with_layouts
+
+CATALOGUES = [
+    module
+    for info in pkgutil.iter_modules(kernelcourse.checking.__path__)
+    if hasattr(module := catalogue(info.name), "PIECES")
+]
+PIECES = [
+    pytest.param(piece, id=f"{module.__name__.rpartition('.')[2]}-{piece.name}")
+    for module in CATALOGUES
+    for piece in module.PIECES
+]
+MISTAKES = [
+    pytest.param(piece, mistake, id=f"{module.__name__.rpartition('.')[2]}-{piece.name}-{mistake.name}")
+    for module in CATALOGUES
+    for piece in module.PIECES
+    for mistake in piece.mistakes
+]
+FUNCTIONS = [param for param in PIECES if isinstance(param.values[0], Piece)]
+
+
+class Everything:
+    """A reference may call the library; a student may not."""
+
+    def __contains__(self, name):
+        return True
+
+
+def examine(piece, function, *, seed=1, hidden=False):
+    return piece.examine(function, case_generator(seed, piece.name, hidden=hidden), hidden=hidden)
+
+
+def as_a_student_writes_it(mistake):
+    """The mistake's own source, run where only numpy is known, as in a notebook."""
+    namespace = {"np": np}
+    exec(inspect.getsource(mistake.wrong), namespace)
+    return namespace[mistake.name]
+
+
+def arrays(piece):
+    cases = list(piece.cases(case_generator(1, piece.name, hidden=False)))
+    return [arg for case in cases for arg in case.args if isinstance(arg, np.ndarray)]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("piece", PIECES)
+def test_the_reference_passes(piece, seed):
+    assert examine(replace(piece, allows=Everything()), piece.reference, seed=seed).passed
+
+
+@pytest.mark.parametrize(("piece", "mistake"), MISTAKES)
+def test_a_usual_mistake_fails_and_gets_its_own_hint(piece, mistake):
+    for seed in (1, 2, 3):
+        result = examine(piece, as_a_student_writes_it(mistake), seed=seed)
+        assert not result.passed
+        assert result.hint == mistake.hint
+        assert mistake.name == result.mistake
+        assert "Hint:" in result.text
+
+
+@pytest.mark.parametrize(("piece", "mistake"), MISTAKES)
+def test_hidden_cases_catch_the_mistake_too_but_are_not_shown(piece, mistake):
+    result = examine(piece, mistake.wrong, hidden=True)
+    assert result.hint == mistake.hint
+    if isinstance(piece, Piece):
+        assert result.details == ()
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_a_piece_knows_at_least_one_mistake_and_its_hints_differ(piece):
+    hints = [mistake.hint for mistake in piece.mistakes]
+    assert hints
+    assert len(set(hints)) == len(hints)
+
+
+@pytest.mark.parametrize("piece", FUNCTIONS)
+def test_cases_include_the_edges(piece):
+    known = arrays(piece)
+    if not known:
+        return
+    assert any(array.dtype.kind == "i" for array in known), "integer input"
+    assert any(len(array) == 1 for array in known), "n = 1"
+    layouts = list(with_layouts(piece.cases(case_generator(1, piece.name, hidden=False))))
+    assert any(case.strided for case in layouts)
+    assert any(case.frozen for case in layouts)
+
+
+@pytest.mark.parametrize("piece", FUNCTIONS)
+def test_another_seed_gives_other_cases_and_the_same_seed_the_same(piece):
+    def drawn(seed):
+        cases = piece.cases(case_generator(seed, piece.name, hidden=False))
+        return repr([case.args for case in cases])
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
+
+
+@pytest.mark.parametrize("piece", FUNCTIONS)
+def test_the_tolerance_has_a_reason(piece):
+    assert 0 < piece.tolerance <= 1e-6
+    assert len(piece.tolerance_reason) > 20
+
+
+@pytest.mark.parametrize("module", CATALOGUES, ids=lambda module: module.__name__)
+def test_pieces_have_different_names(module):
+    names = [piece.name for piece in module.PIECES]
+    assert len(set(names)) == len(names)

@@ -1,0 +1,284 @@
+"""How a check judges and what it says, on a small catalogue of its own."""
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from kernelcourse.algorithms.ridge import predict as library_predict
+from kernelcourse.checking import Case, CheckFailed, Checks, Claim, Mistake, Partial, Passed, Piece
+from kernelcourse.checking.piece import CALLED_THE_LIBRARY, NOT_WRITTEN
+
+
+def cases(rng):
+    yield Case((rng.normal(size=(1, 1)), np.ones(1)), "one point")
+    yield Case((rng.integers(-3, 4, size=(3, 2)), np.array([0.5, 1.5])), "whole numbers")
+    yield Case((rng.normal(size=(4, 2)), rng.normal(size=2)))
+
+
+def scores(X, w):
+    return X @ w
+
+
+def negated(X, w):
+    return -X @ w
+
+
+def without_weights(X, w):
+    return X.sum(axis=1)
+
+
+def total(X, w):
+    return float((X @ w).sum())
+
+
+PIECES = [
+    Piece("scores", 2, scores, cases, [Mistake(without_weights, "The weights are missing.")]),
+    Piece("total", 1, total, cases),
+    Claim("negative", 1, lambda: -1.0, lambda number: "" if number < 0 else "It is not negative."),
+]
+
+
+@pytest.fixture
+def check():
+    return Checks(PIECES, seed=1)
+
+
+def failure(check, **answers):
+    with pytest.raises(CheckFailed) as caught:
+        check(**answers)
+    return caught.value.verdict.results[0]
+
+
+@pytest.mark.parametrize(
+    "route",
+    [
+        scores,
+        lambda X, w: np.einsum("nd,d->n", X, w),
+        lambda X, w: [sum(x * v for x, v in zip(row, w, strict=True)) for row in X],
+        lambda X, w: np.array([np.dot(row, w) for row in X], dtype=np.float64),
+    ],
+    ids=["matmul", "einsum", "lists", "loop"],
+)
+def test_every_correct_route_passes(check, route):
+    verdict = check(scores=route)
+    assert isinstance(verdict, Passed)
+    assert verdict.earned == 2
+    assert repr(verdict) == "✓ scores: right on 5 inputs (2 of 2 points)"
+
+
+def test_a_usual_mistake_gets_its_hint(check):
+    result = failure(check, scores=lambda X, w: np.array([row.sum() for row in X]))
+    assert result.hint == "The weights are missing."
+    assert result.mistake == "without_weights"
+
+
+def test_the_smallest_input_that_fails_is_shown_with_both_values(check):
+    result = failure(check, scores=lambda X, w: X @ w + 1)
+    details = dict(result.details)
+    assert details["input"] == "one point"
+    assert details["X"].endswith("shape (1, 1)")
+    assert float(details["yours"].split("[")[1].split("]")[0]) == pytest.approx(
+        float(details["expected"].split("[")[1].split("]")[0]) + 1, abs=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (lambda X, w: None, "Is a `return` missing?"),
+        (lambda X, w: (X @ w)[:, None], "The shape is (1, 1), but (1,) is expected."),
+        (lambda X, w: 1.0, "It is a plain number, but shape (1,) is expected."),
+        (lambda X, w: "no", "real numbers are expected"),
+        (lambda X, w: (X @ w).astype(complex), "real numbers are expected"),
+        (lambda X, w: np.array(X @ w, dtype=object), "real numbers are expected"),
+        (lambda X, w: [[1.0], [1.0, 2.0]], "rows of different lengths"),
+        (lambda X, w: X @ w * np.nan, "It contains NaN."),
+        (lambda X, w: X @ w + np.inf, "It contains infinite values."),
+        (None, "It raised TypeError"),
+    ],
+)
+def test_kind_and_shape_come_before_values(check, answer, problem):
+    assert problem in failure(check, scores=answer).problem
+
+
+def test_a_number_is_no_array_of_equal_numbers(check):
+    assert "a plain number is expected" in failure(check, total=lambda X, w: np.full((2, 2), total(X, w))).problem
+
+
+def test_an_answer_that_writes_on_its_argument_is_told_so(check):
+    def answer(X, w):
+        w *= 2
+        return X @ w / 2
+
+    result = failure(check, scores=answer)
+    assert "changed its argument `w`" in result.problem
+
+
+def test_an_answer_that_restores_its_argument_still_meets_read_only_input(check):
+    def answer(X, w):
+        w *= 2
+        result = X @ w / 2
+        w /= 2
+        return result
+
+    assert "tries to write on its argument" in failure(check, scores=answer).problem
+
+
+@pytest.mark.parametrize(
+    ("answer", "remark"),
+    [
+        (lambda X, w: -X @ w, "wrong sign"),
+        (lambda X, w: X @ w * len(X), "n times too large"),
+        (lambda X, w: X @ w / len(X), "n times too small"),
+        (lambda X, w: 3 * X @ w, "3 times what it should be"),
+        (lambda X, w: (X @ w).astype(int), "whole numbers"),
+    ],
+)
+def test_what_wrong_values_have_in_common_is_said(check, answer, remark):
+    assert remark in failure(check, scores=answer).hint
+
+
+def test_a_matrix_that_should_be_symmetric_is_told_so():
+    def square_cases(rng):
+        yield Case((rng.normal(size=(2, 2)),))
+
+    piece = Piece("gram", 1, lambda X: X @ X.T, square_cases)
+    assert "not symmetric" in failure(Checks([piece], seed=1), gram=lambda X: X @ X).hint
+
+
+def test_an_unwritten_answer_is_told_how_to_begin(check):
+    def answer(X, w):
+        raise NotImplementedError
+
+    result = failure(check, scores=answer)
+    assert result.mistake == NOT_WRITTEN
+    assert "NotImplementedError" in result.hint
+
+
+def test_an_error_shows_the_line_of_the_students_own_code(check):
+    def answer(X, w):
+        return np.linalg.inv(X @ w)  # needs a matrix
+
+    result = failure(check, scores=answer)
+    assert result.problem.startswith("It raised LinAlgError")
+    assert "np.linalg.inv(X @ w)" in dict(result.details)["where"]
+
+
+def test_even_an_exit_is_only_a_wrong_answer(check):
+    assert "SystemExit" in failure(check, scores=lambda X, w: sys.exit(0)).problem
+
+
+def test_calling_the_library_under_another_name_is_refused_with_a_kind_word(check):
+    result = failure(check, scores=lambda X, w: library_predict(X, w))
+    assert result.mistake == CALLED_THE_LIBRARY
+    assert "kernelcourse.algorithms.ridge.predict" in result.problem
+    assert failure(check, scores=library_predict).mistake == CALLED_THE_LIBRARY
+
+
+def test_a_library_call_hidden_in_a_handler_is_noticed(check):
+    def answer(X, w):
+        try:
+            return library_predict(X, w)
+        except Exception:
+            return X @ w
+
+    assert failure(check, scores=answer).mistake == CALLED_THE_LIBRARY
+
+
+def test_a_library_call_may_be_allowed():
+    piece = Piece("scores", 1, scores, cases, allows=["kernelcourse.algorithms.ridge.predict"])
+    assert isinstance(Checks([piece], seed=1)(scores=library_predict), Passed)
+
+
+def test_the_profiler_of_others_survives_a_check(check):
+    def profiler(frame, event, arg):
+        return None
+
+    previous = sys.getprofile()
+    sys.setprofile(profiler)
+    try:
+        check(scores=scores)
+        assert sys.getprofile() is profiler
+    finally:
+        sys.setprofile(previous)
+
+
+def test_printing_and_warning_cost_nothing_and_stay_quiet(check, capsys):
+    def answer(X, w):
+        print("looking at", X.shape)
+        print("oh", file=sys.stderr)
+        warnings.warn("careful", RuntimeWarning, stacklevel=1)
+        return X @ w
+
+    assert isinstance(check(scores=answer), Passed)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_a_wrong_answer_printed_is_shown(check):
+    def answer(X, w):
+        print("rows:", len(X))
+        return X @ w + 1
+
+    assert dict(failure(check, scores=answer).details)["printed"] == "rows: 1"
+
+
+def test_parts_earn_their_own_points(check):
+    verdict = check(scores=scores, total=negated)
+    assert isinstance(verdict, Partial)
+    assert (verdict.earned, verdict.points, float(verdict)) == (2, 3, 2)
+    data, metadata = verdict._repr_mimebundle_()
+    assert data["text/plain"] == "2"
+    assert "✗ total" in data["text/html"]
+    assert [record["earned"] for record in metadata["kernelcourse"]] == [2, 0]
+
+
+def test_no_right_part_is_an_error_that_carries_the_report(check):
+    with pytest.raises(CheckFailed, match="✗ scores: not right yet"):
+        check(scores=negated, total=negated)
+
+
+def test_a_claim_is_judged_by_its_witness(check):
+    assert isinstance(check(negative=lambda: -3), Passed)
+    assert failure(check, negative=lambda: 3).hint == "It is not negative."
+    assert "ZeroDivisionError" in failure(check, negative=lambda: 1 / 0).problem
+
+
+def test_hidden_cases_are_other_cases_and_are_not_shown(check):
+    shown, hidden = [], []
+    check(scores=lambda X, w: shown.append(X.tolist()) or X @ w)
+    check.hidden(scores=lambda X, w: hidden.append(X.tolist()) or X @ w)
+    assert shown != hidden
+    with pytest.raises(CheckFailed) as caught:
+        check.hidden(scores=negated)
+    assert caught.value.verdict.results[0].details == ()
+
+
+def test_the_instructors_secret_changes_the_hidden_cases(check, monkeypatch):
+    def drawn():
+        seen = []
+        check.hidden(scores=lambda X, w: seen.append(X.tolist()) or X @ w)
+        return seen
+
+    before = drawn()
+    monkeypatch.setenv("KERNELCOURSE_HIDDEN_SEED", "a secret")
+    assert drawn() != before
+
+
+def test_text_from_a_student_cannot_break_out_of_the_box(check):
+    with pytest.raises(CheckFailed) as caught:
+        check(scores=lambda X, w: "<script>alert(1)</script>")
+    assert "<script>" not in caught.value.verdict.html
+
+
+def test_an_unknown_piece_is_named(check):
+    with pytest.raises(TypeError, match="no piece is called 'score'; this assignment has scores, total, negative"):
+        check(score=scores)
+
+
+def test_the_checks_import_nothing_heavy():
+    program = "import kernelcourse.checking.dual_representation, sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"IPython", "nbgrader", "nbclient", "nbformat", "jupytext", "matplotlib"} & set(loaded)

@@ -1,0 +1,25 @@
+"""Shared by all tests: `--no-skips` for continuous integration, hypothesis without deadlines, quiet figures."""
+
+import os
+
+import pytest
+from hypothesis import settings
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Machines are shared and noisy: a slow example is not a failure. Derandomised: a red run can be run again.
+settings.register_profile("course", deadline=None, max_examples=25, derandomize=True)
+settings.load_profile("course")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--no-skips", action="store_true", help="count a skipped test as a failure")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    if report.skipped and item.config.getoption("--no-skips") and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, but --no-skips was given: {report.longrepr}"

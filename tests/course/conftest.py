@@ -1,0 +1,211 @@
+"""Temporary courses, released and graded by real nbgrader."""
+
+import inspect
+import os
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+
+import nbformat
+import pytest
+from filelock import FileLock
+
+import kernelcourse.checking
+from kernelcourse.checking import catalogue
+from kernelcourse.course.cli import main
+from kernelcourse.course.engine import nbgrader_api, succeed
+from kernelcourse.course.folder import Course
+from kernelcourse.course.notebooks import read_source, write_notebook
+from kernelcourse.course.release import release
+
+ROOT = Path(__file__).parents[2]
+HERE = Course(ROOT)
+SCAFFOLD = "99-scaffold"
+RAISES = object()  # in the place of a mistake: an answer that raises an error
+
+
+def temporary_course(folder, home=HERE, *assignments):
+    """A course folder of its own with the named assignments of another course."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(home.root / "nbgrader_config.py", folder)
+    for assignment in assignments:
+        copy = folder / "solutions" / assignment
+        if not copy.exists():
+            shutil.copytree(home.solutions / assignment, copy, ignore=shutil.ignore_patterns("*.ipynb"))
+    return Course(folder)
+
+
+def grade_meta(cell):
+    return cell.metadata.get("nbgrader", {})
+
+
+def cell_by_id(notebook, grade_id):
+    return next(cell for cell in notebook.cells if grade_meta(cell).get("grade_id") == grade_id)
+
+
+@dataclass
+class Graded:
+    """An assignment in a temporary course, with the submissions that were graded."""
+
+    home: Course  # where the source and the committed release are
+    course: Course  # where it was graded
+    assignment: str
+    api: object
+    mistakes: dict = field(default_factory=dict)  # student -> {piece name: mistake}; the last one's first piece raises
+
+    @property
+    def source(self):
+        return self.course.sources(self.assignment)[0]
+
+    @property
+    def stem(self):
+        return self.source.stem
+
+    @property
+    def pieces(self):
+        return {piece.name: piece for piece in catalogue(self.stem).PIECES}
+
+    def released(self):
+        return nbformat.read(self.course.exercises / self.assignment / f"{self.stem}.ipynb", as_version=4)
+
+    def solution(self):
+        return read_source(self.source)
+
+    def check_cells(self):
+        """grade_id of each check cell -> names of the pieces that it checks."""
+        cells = [c for c in self.solution().cells if grade_meta(c).get("grade") and not grade_meta(c).get("solution")]
+        return {grade_meta(c)["grade_id"]: [name for name in self.pieces if f"{name}={name}" in c.source] for c in cells}
+
+    def perfect(self):
+        """The released notebook with every answer filled in from the solution."""
+        notebook, solution = self.released(), self.solution()
+        for cell in notebook.cells:
+            if grade_meta(cell).get("solution"):
+                cell.source = cell_by_id(solution, grade_meta(cell)["grade_id"]).source
+        return notebook
+
+    def submit(self, student, notebook):
+        write_notebook(notebook, self.course.root / "submitted" / student / self.assignment / f"{self.stem}.ipynb")
+
+    def autograde(self, student):
+        succeed(self.api.autograde(self.assignment, student), f"grade {student}")
+        succeed(self.api.generate_feedback(self.assignment, student), f"write feedback for {student}")
+
+    def outputs(self, student):
+        path = self.course.root / "autograded" / student / self.assignment / f"{self.stem}.ipynb"
+        return nbformat.read(path, as_version=4)
+
+    def feedback(self, student):
+        path = self.course.root / "feedback" / student / self.assignment / f"{self.stem}.html"
+        return path.read_text(encoding="utf-8")
+
+    def scores(self, student):
+        """grade_id -> points that nbgrader gave."""
+        with self.api.gradebook as gradebook:
+            notebook = gradebook.find_submission_notebook(self.stem, self.assignment, student)
+            return {grade.name: grade.auto_score for grade in notebook.grades}
+
+
+def wrong_answer(piece, mistake):
+    if mistake is RAISES:
+        return f"def {piece}(*args):\n    return [1, 2, 3][len(args) + 3]"
+    return f"{inspect.getsource(mistake.wrong)}\n\n{piece} = {mistake.name}"
+
+
+def with_wrong_answers(graded, chosen):
+    """A perfect submission but for one mistake in each of some pieces; cells that nobody grades are left out."""
+    notebook = graded.perfect()
+    notebook.cells = [c for c in notebook.cells if c.cell_type == "markdown" or "grade_id" in grade_meta(c)]
+    for position, cell in reversed(list(enumerate(notebook.cells))):
+        names = graded.check_cells().get(grade_meta(cell).get("grade_id"), [])
+        wrong = [wrong_answer(name, chosen[name]) for name in names if name in chosen]
+        if wrong:
+            notebook.cells.insert(position, nbformat.v4.new_code_cell("\n\n".join(wrong)))
+    return notebook
+
+
+def make_submissions(graded):
+    """Submit the untouched notebook, a perfect one, and notebooks that hold every usual mistake between them."""
+    graded.submit("untouched", graded.released())
+    graded.submit("perfect", graded.perfect())
+    for student, chosen in graded.mistakes.items():
+        graded.submit(student, with_wrong_answers(graded, chosen))
+
+
+def plan_mistakes(graded):
+    """One mistake of each piece in the first notebook, the next of each in the second, and so on."""
+    rounds = zip_longest(*[[(name, m) for m in piece.mistakes] for name, piece in graded.pieces.items()])
+    rounds = [dict(pair for pair in chosen if pair is not None) for chosen in rounds]
+    first = next(iter(graded.check_cells().values()))
+    if rounds[-1].keys() & set(first):  # otherwise the last round has room for an answer that raises
+        rounds.append({})
+    rounds[-1] |= dict.fromkeys(first, RAISES)
+    return {f"mistaken-{number}": chosen for number, chosen in enumerate(rounds)}
+
+
+@contextmanager
+def graded_course(home, assignment, folder):
+    """The assignment released and graded in a folder of its own; done once, whichever test process comes first."""
+    with FileLock(f"{folder}.lock"):
+        course = temporary_course(folder, home, assignment)
+        with nbgrader_api(course) as api:
+            graded = Graded(home, course, assignment, api)
+            graded.mistakes = plan_mistakes(graded)
+            done = folder / "graded"
+            if not done.exists():
+                release(course, assignment)
+                make_submissions(graded)
+                for student in ["untouched", "perfect", *graded.mistakes]:
+                    graded.autograde(student)
+                done.touch()
+    with nbgrader_api(course) as api:
+        graded.api = api
+        yield graded
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory):
+    """A temporary folder that all processes of this test run share."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def scaffold(shared_folder):
+    """A course whose only assignment comes from `kernelcourse new`, with its catalogue importable here and in kernels."""
+    root = shared_folder / "scaffold"
+    with FileLock(f"{root}.lock"):
+        if not root.exists():
+            root.mkdir()
+            shutil.copy(ROOT / "nbgrader_config.py", root)
+            shutil.copytree(ROOT / "kernelcourse", root / "kernelcourse", ignore=shutil.ignore_patterns("__pycache__"))
+            assert main(["new", SCAFFOLD, "--course", str(root)]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(root), prepend=os.pathsep)
+        patch.setattr(kernelcourse.checking, "__path__", [*kernelcourse.checking.__path__, str(root / "kernelcourse/checking")])
+        yield Course(root)
+
+
+@pytest.fixture(scope="module", params=[*HERE.assignments(), SCAFFOLD])
+def assignment(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def home(request, assignment):
+    """The course that the assignment lives in."""
+    return request.getfixturevalue("scaffold") if assignment == SCAFFOLD else HERE
+
+
+@pytest.fixture(scope="module")
+def source(home, assignment):
+    (source,) = home.sources(assignment)
+    return source
+
+
+@pytest.fixture(scope="module")
+def graded(home, assignment, shared_folder):
+    with graded_course(home, assignment, shared_folder / f"graded-{assignment}") as graded:
+        yield graded

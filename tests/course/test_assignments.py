@@ -1,0 +1,171 @@
+"""What every assignment must hold, shown by real nbgrader in a temporary course."""
+
+import csv
+import html
+import re
+
+import jupytext
+
+from kernelcourse.checking import Claim, catalogue
+from kernelcourse.course.notebooks import cells, read_source
+
+from tests.course.conftest import RAISES, cell_by_id, grade_meta
+
+
+def points_by_cell(graded):
+    return {grade_meta(c)["grade_id"]: grade_meta(c)["points"] for c in graded.solution().cells if grade_meta(c).get("grade")}
+
+
+# The text of an assignment
+
+
+def test_the_header_states_points_time_and_reading(source):
+    notebook = read_source(source)
+    header = notebook.cells[0].source
+    stated = re.search(r"\*\*Points:\*\* (\d+) · \*\*Time:\*\* about (\d+) minutes · \*\*Read first:\*\* \S", header)
+    assert stated
+    assert int(stated[1]) == sum(grade_meta(cell).get("points", 0) for cell in notebook.cells)
+    assert 60 <= int(stated[2]) <= 120
+    assert f"kernelcourse check {source.stem}.ipynb" in " ".join(header.split())
+
+
+def test_it_has_four_to_eight_pieces_one_of_them_a_claim_to_break(source):
+    checks = [c for c in read_source(source).cells if grade_meta(c).get("grade") and not grade_meta(c).get("solution")]
+    assert 4 <= len(checks) <= 8
+    assert any(isinstance(piece, Claim) for piece in catalogue(source.stem).PIECES)
+
+
+def test_written_answers_come_with_a_rubric_for_their_points(source):
+    written = [c for c in read_source(source).cells if c.cell_type == "markdown" and grade_meta(c).get("grade")]
+    assert 1 <= len(written) <= 2
+    for cell in written:
+        assert f"**Rubric ({grade_meta(cell)['points']} points).**" in cell.source
+
+
+def test_points_of_cells_and_pieces_agree_and_all_pieces_are_checked(source):
+    pieces = {piece.name: piece for piece in catalogue(source.stem).PIECES}
+    checked = []
+    for cell in read_source(source).cells:
+        if grade_meta(cell).get("grade") and cell.cell_type == "code":
+            visible, _, hidden = cell.source.partition("### BEGIN HIDDEN TESTS")
+            names = re.findall(r"(\w+)=\1", visible)
+            assert names == re.findall(r"(\w+)=\1", hidden), "hidden tests check the same pieces"
+            assert grade_meta(cell)["points"] == sum(pieces[name].points for name in names)
+            checked += names
+    assert sorted(checked) == sorted(pieces)
+
+
+def test_the_round_trip_through_jupytext_loses_nothing(source):
+    notebook = jupytext.read(source)
+    for form in ("md:myst", "ipynb"):
+        back = jupytext.reads(jupytext.writes(notebook, fmt=form), fmt=form)
+        assert cells(back) == cells(notebook)
+        assert [dict(c.metadata) for c in back.cells] == [dict(c.metadata) for c in notebook.cells]
+
+
+# The release
+
+
+def test_the_committed_release_is_what_the_source_makes(graded):
+    made = graded.course.exercises / graded.assignment
+    committed = graded.home.exercises / graded.assignment
+    names = {path.name for path in made.iterdir()}
+    assert names == {path.name for path in committed.iterdir()}
+    for name in names:
+        stale = f"run `kernelcourse release {graded.assignment}`"
+        assert (made / name).read_bytes() == (committed / name).read_bytes(), stale
+
+
+def test_no_solution_and_no_hidden_test_is_released(graded):
+    released = (graded.home.exercises / graded.assignment / f"{graded.stem}.ipynb").read_text(encoding="utf-8")
+    for leak in ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS", "check.hidden", "Rubric"):
+        assert leak not in released
+    answers = [c for c in graded.solution().cells if grade_meta(c).get("solution")]
+    for answer in answers:
+        stub = cell_by_id(graded.released(), grade_meta(answer)["grade_id"]).source
+        assert "YOUR CODE HERE" in stub or stub == "YOUR ANSWER HERE"
+        secret = re.findall(r"### BEGIN SOLUTION\n(.*?)\s*### END SOLUTION", answer.source, flags=re.DOTALL)
+        for block in secret or [answer.source]:
+            assert block not in stub
+
+
+# Grades
+
+
+def test_a_perfect_submission_gets_full_marks(graded):
+    points = points_by_cell(graded)
+    scores = graded.scores("perfect")
+    by_hand = {name for name, score in scores.items() if score is None}
+    assert by_hand == {grade_meta(c)["grade_id"] for c in graded.solution().cells if c.cell_type == "markdown" and grade_meta(c)}
+    assert all(scores[name] == points[name] for name in scores if name not in by_hand)
+    with graded.api.gradebook as gradebook:
+        for grade in gradebook.find_submission_notebook(graded.stem, graded.assignment, "perfect").grades:
+            if grade.name in by_hand:
+                grade.manual_score = points[grade.name]
+        gradebook.db.commit()
+        submission = gradebook.find_submission(graded.assignment, "perfect")
+        assert submission.score == submission.max_score == sum(points.values())
+
+
+def test_an_untouched_submission_gets_nothing(graded):
+    assert set(graded.scores("untouched").values()) == {0}
+
+
+def test_the_released_notebook_runs_from_top_to_bottom(graded):
+    for cell in graded.outputs("untouched").cells:
+        errors = [output.ename for output in cell.get("outputs", []) if output.output_type == "error"]
+        expected = ["CheckFailed"] if grade_meta(cell).get("grade") and cell.cell_type == "code" else []
+        assert errors == expected, cell.source
+
+
+def test_each_usual_mistake_loses_exactly_its_points(graded):
+    for student, chosen in graded.mistakes.items():
+        scores = graded.scores(student)
+        for grade_id, names in graded.check_cells().items():
+            right = sum(graded.pieces[name].points for name in names if name not in chosen)
+            assert scores[grade_id] == right, (student, grade_id, chosen.keys())
+
+
+def test_each_usual_mistake_shows_its_hint_in_the_feedback(graded):
+    for student, chosen in graded.mistakes.items():
+        page = " ".join(html.unescape(graded.feedback(student)).split())
+        for mistake in chosen.values():
+            assert mistake is RAISES or mistake.hint in page
+
+
+def test_an_error_in_the_first_piece_leaves_the_later_points(graded):
+    student, chosen = list(graded.mistakes.items())[-1]
+    first, *later = graded.check_cells()
+    scores = graded.scores(student)
+    assert scores[first] == 0
+    assert "IndexError" in graded.feedback(student)
+    points = points_by_cell(graded)
+    unharmed = [cell for cell in later if not set(graded.check_cells()[cell]) & chosen.keys()]
+    assert unharmed
+    assert all(scores[cell] == points[cell] for cell in unharmed)
+
+
+def test_nothing_is_written_to_stderr_which_would_cost_points(graded):
+    for student in ("perfect", "untouched"):
+        for cell in graded.outputs(student).cells:
+            assert not [o for o in cell.get("outputs", []) if o.output_type == "stream" and o.name == "stderr"]
+
+
+def test_nbgrader_validates_a_perfect_submission(graded):
+    from nbgrader.validator import Validator
+
+    submitted = graded.course.root / "submitted" / "perfect" / graded.assignment / f"{graded.stem}.ipynb"
+    assert Validator().validate(str(submitted)) == {}
+
+
+def test_nbgrader_exports_the_grades(graded, tmp_path):
+    from nbgrader.plugins import CsvExportPlugin
+
+    plugin = CsvExportPlugin(to=str(tmp_path / "grades.csv"))
+    with graded.api.gradebook as gradebook:
+        plugin.export(gradebook)
+    with open(tmp_path / "grades.csv", newline="", encoding="utf-8") as file:
+        rows = {row["student_id"]: row for row in csv.DictReader(file)}
+    assert set(rows) == {"perfect", "untouched", *graded.mistakes}
+    assert float(rows["untouched"]["score"]) == 0
+    assert float(rows["perfect"]["max_score"]) == sum(points_by_cell(graded).values())

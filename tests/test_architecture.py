@@ -1,0 +1,150 @@
+"""The shape of the package: who may import whom, how light it is, and that every public name is documented."""
+
+import ast
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kernelcourse
+
+PACKAGE = Path(kernelcourse.__file__).parent
+ROOT = PACKAGE.parent
+
+# Each layer may import itself and those before it.
+LAYERS = [
+    {"validation", "linalg", "features", "gram", "kernels", "algorithms"},
+    {"datasets"},
+    {"estimators"},
+    {"selection", "scaling", "plots"},
+    {"checking"},
+    {"course"},
+]
+RANK = {module: rank for rank, layer in enumerate(LAYERS) for module in layer}
+
+
+def imports(path):
+    """The top-level modules of our package that a file imports, and the outside packages at its top level."""
+    inside, outside = set(), set()
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = list(parts[: -node.level])
+            target = base + (node.module.split(".") if node.module else [])
+            inside |= {target[0]} if target else {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module.startswith("kernelcourse."):
+            inside.add(node.module.split(".")[1])
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            outside |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            outside.add(node.module.split(".")[0])
+    return inside, outside
+
+
+MODULES = sorted(p for p in PACKAGE.rglob("*.py") if p.parent != PACKAGE or p.stem in RANK)
+# The instructor's side stands on nbgrader; the command line imports it only when a command needs it.
+LIBRARY = [p for p in MODULES if "course" not in p.relative_to(PACKAGE).parts]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_go_one_way(path):
+    own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    inside, _ = imports(path)
+    for other in inside & set(RANK):
+        assert RANK[other] <= RANK[own], f"{own} imports {other}, which stands on top of it"
+    if own == "algorithms":
+        assert "kernels" not in inside, "algorithms see K, never a kernel"
+    if own == "kernels":
+        assert not inside & {"algorithms", "gram"}, "kernels make K and know nothing of what is done with it"
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_the_library_needs_numpy_and_scipy_only(path):
+    own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    _, outside = imports(path)
+    allowed = {"numpy", "scipy"} | ({"matplotlib"} if own == "plots" else set())
+    foreign = {name for name in outside if name not in sys.stdlib_module_names and name != "kernelcourse"}
+    assert foreign <= allowed, f"imported at the top of {path.name}: {foreign - allowed}"
+
+
+@pytest.mark.parametrize("module", ["kernelcourse", "kernelcourse.__main__", "kernelcourse.checking"])
+def test_importing_the_package_stays_light(module):
+    code = f"import sys, {module}; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    heavy = {
+        "matplotlib",
+        "sklearn",
+        "nbgrader",
+        "IPython",
+        "pandas",
+        "numba",
+        "dask",
+        "scipy.optimize",
+        "scipy.spatial",
+    }
+    assert heavy & set(loaded) == set()
+
+
+@pytest.mark.parametrize("name", kernelcourse.__all__)
+def test_every_public_name_is_documented(name):
+    thing = getattr(kernelcourse, name)
+    assert (thing.__doc__ or "").strip()
+    if inspect.isfunction(thing):
+        assert ">>>" in thing.__doc__, f"{name} has no doctest"
+        assert "return" in thing.__annotations__, f"{name} has no return type"
+
+
+def test_all_lists_what_the_package_imports():
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    imported = [alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    assert sorted(kernelcourse.__all__) == sorted(imported)
+
+
+def test_the_version_stands_in_one_place():
+    assert re.fullmatch(r"\d+\.\d+\.\d+", kernelcourse.__version__)
+    for file in ("pyproject.toml", "CITATION.cff"):
+        assert f'"{kernelcourse.__version__}"' not in (ROOT / file).read_text(encoding="utf-8")
+    assert f"## {kernelcourse.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert (PACKAGE / "py.typed").exists()
+
+
+@pytest.mark.parametrize(
+    "command", [[sys.executable, "-m", "kernelcourse"], [str(Path(sys.executable).parent / "kernelcourse")]]
+)
+def test_the_two_ways_to_start_the_program_agree(command):
+    out = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True).stdout
+    assert kernelcourse.__version__ in out
+
+
+def test_no_module_is_too_long():
+    for path in PACKAGE.rglob("*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) < 800, f"{path.name} wants splitting"
+
+
+def test_no_test_is_without_an_assertion():
+    checks = re.compile(r"assert|raises|warns|check\(|fail\(")
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        source = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                assert checks.search(ast.get_source_segment(source, node)), f"{path.name}::{node.name} asserts nothing"
+
+
+def test_requirements_and_package_agree():
+    text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for dependency in re.search(r"dependencies = \[(.*?)\]", project).group(1).split(","):
+        assert dependency.strip().strip('"') in text
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            assert "#" in line or line.startswith("pytest>"), f"no reason given for {line}"
+            name = re.split(r"[<>=]", line)[0]
+            assert re.search(rf"^{re.escape(name)}==", lock, re.M), f"{name} is not locked"
+    assert importlib.import_module("kernelcourse.plots")

@@ -1,0 +1,299 @@
+"""Estimators: scikit-learn's own checks, its tools at work on ours, and peers as oracles."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.linear_model
+import sklearn.svm
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.kernel_ridge import KernelRidge as PeerKernelRidge
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+
+from kernelcourse import (
+    MLP,
+    Constant,
+    Gaussian,
+    Hamming,
+    KernelLogisticRegression,
+    KernelNeighbors,
+    KernelPerceptron,
+    KernelRidge,
+    KernelSVM,
+    Laplacian,
+    Linear,
+    LogisticRegression,
+    MLPRegressor,
+    Perceptron,
+    Polynomial,
+    RegularizationNetwork,
+    Ridge,
+    SemiparametricRidge,
+    SoftmaxRegression,
+    Spectrum,
+    monomials,
+)
+
+REGRESSORS = [
+    Ridge(),
+    Ridge(offset="free"),
+    Ridge(offset="penalised"),
+    KernelRidge(),
+    KernelRidge(offset="free"),
+    KernelRidge(Laplacian(2.0), offset="penalised"),
+    RegularizationNetwork(),
+    SemiparametricRidge(),
+    MLPRegressor(),
+]
+CLASSIFIERS = [
+    Perceptron(),
+    KernelPerceptron(),
+    KernelNeighbors(),
+    LogisticRegression(),
+    KernelLogisticRegression(),
+    SoftmaxRegression(),
+    KernelSVM(),
+    KernelSVM(offset=True),
+    MLP(),
+]
+
+
+@parametrize_with_checks(REGRESSORS + CLASSIFIERS)
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+def test_no_check_is_left_out():
+    for estimator in REGRESSORS + CLASSIFIERS:
+        skipped = [
+            c["check_name"] for c in check_estimator(estimator, on_fail=None, on_skip=None) if c["status"] == "xfail"
+        ]
+        assert skipped == []
+
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 3))
+t = np.sin(X[:, 0]) + 0.5 * X[:, 1] + 2.0
+y = np.where(X[:, 0] * X[:, 1] + 0.3 * X[:, 2] > 0, "yes", "no")
+three = np.array(["red", "green", "blue"])[np.digitize(X[:, 0] + 0.2 * X[:, 1], [-0.5, 0.5])]
+new = rng.normal(size=(20, 3))
+
+
+def test_kernel_ridge_is_scikit_learns():
+    ours = KernelRidge(Gaussian.from_gamma(0.4), ridge=0.3).fit(X, t)
+    peer = PeerKernelRidge(kernel="rbf", gamma=0.4, alpha=0.3).fit(X, t)
+    np.testing.assert_allclose(ours.predict(new), peer.predict(new), rtol=1e-9)
+    np.testing.assert_allclose(ours.a_, peer.dual_coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("offset", ["none", "penalised", "free"])
+def test_primal_and_dual_ridge_predict_the_same(offset):
+    primal = Ridge(lambda X: monomials(X, 2), ridge=0.7, offset=offset).fit(X, t)
+    dual = KernelRidge(Polynomial(2), ridge=0.7, offset=offset).fit(X, t)
+    if offset == "penalised":  # the primal form centres the features, the dual form leaves them
+        dual = KernelRidge(Polynomial(2).centered(X), ridge=0.7, offset=offset).fit(X, t)
+    np.testing.assert_allclose(primal.predict(new), dual.predict(new), rtol=1e-8)
+
+
+def test_a_free_offset_is_scikit_learns_intercept():
+    ours = Ridge(ridge=0.7, offset="free").fit(X, t)
+    peer = sklearn.linear_model.Ridge(alpha=0.7).fit(X, t)
+    np.testing.assert_allclose(ours.w_, peer.coef_)
+    assert ours.b_ == pytest.approx(peer.intercept_)
+    np.testing.assert_allclose(
+        KernelRidge(Linear(), ridge=0.7, offset="free").fit(X, t).predict(new), peer.predict(new)
+    )
+
+
+def test_regularization_network_is_ridge_with_ell_gamma():
+    network = RegularizationNetwork(Gaussian(1.0), gamma=0.02).fit(X, t)
+    np.testing.assert_allclose(network.alpha_, KernelRidge(Gaussian(1.0), ridge=60 * 0.02).fit(X, t).a_)
+
+
+def test_the_two_parts_of_a_semiparametric_fit():
+    model = SemiparametricRidge(0.3 * Gaussian(0.5), 2 * Linear() + 1, ridge=0.1).fit(X, t)
+    parts = model.parts(new)
+    np.testing.assert_allclose(parts.total, parts.nonparametric + parts.parametric)
+    np.testing.assert_allclose(parts.total, model.predict(new))
+    np.testing.assert_allclose(parts.parametric, (2 * Linear() + 1).features(new) @ model.w_)
+    np.testing.assert_allclose(
+        model.predict(new), KernelRidge(0.3 * Gaussian(0.5) + 2 * Linear() + 1, 0.1).fit(X, t).predict(new)
+    )
+    far = model.parts(np.full((1, 3), 100.0))
+    assert abs(far.nonparametric[0]) < 1e-12 < abs(far.parametric[0])
+
+
+def test_logistic_regression_is_scikit_learns():
+    ours = LogisticRegression(ridge=0.5, offset=False).fit(X, y)
+    peer = sklearn.linear_model.LogisticRegression(C=2.0, fit_intercept=False, tol=1e-12).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(new), peer.predict_proba(new), atol=1e-6)
+    np.testing.assert_allclose(
+        KernelLogisticRegression(Linear(), ridge=0.5).fit(X, y).predict_proba(new), peer.predict_proba(new), atol=1e-6
+    )
+
+
+def test_softmax_regression_is_scikit_learns_and_the_kernels():
+    peer = sklearn.linear_model.LogisticRegression(C=2.0, fit_intercept=False, tol=1e-12, max_iter=1000).fit(X, three)
+    ours = SoftmaxRegression(ridge=0.5, offset=False).fit(X, three)
+    dual = KernelLogisticRegression(Linear(), ridge=0.5).fit(X, three)
+    np.testing.assert_allclose(ours.predict_proba(new), peer.predict_proba(new), atol=1e-5)
+    np.testing.assert_allclose(dual.predict_proba(new), ours.predict_proba(new), atol=1e-7)
+
+
+def test_the_svm_with_offset_is_scikit_learns():
+    n, C = len(X), 2.0
+    ours = KernelSVM(Gaussian.from_gamma(0.5), lam=1 / (2 * n * C), offset=True, gap=1e-10).fit(X, y)
+    peer = sklearn.svm.SVC(C=C, gamma=0.5, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(new), peer.decision_function(new), atol=1e-4)
+    assert set(peer.support_) == set(ours.support_)
+
+
+def test_neighbours_are_scikit_learns():
+    ours = KernelNeighbors(Linear(), kappa=5).fit(X, three)
+    peer = KNeighborsClassifier(5, algorithm="brute").fit(X, three)
+    proba = peer.predict_proba(new)
+    clear = np.sort(proba)[:, -1] > np.sort(proba)[:, -2]  # ties are broken by different rules
+    assert (ours.predict(new) == peer.predict(new))[clear].all() and clear.sum() > 15
+
+
+@pytest.mark.parametrize("model", [KernelPerceptron(Gaussian(0.4)), KernelSVM(Gaussian(0.4), lam=1e-4)], ids=repr)
+def test_separable_classes_are_separated(model):
+    assert model.fit(X, y).score(X, y) == 1.0
+    assert model.fit(X, three).score(X, three) == 1.0
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)
+def test_labels_of_any_kind_come_back(model):
+    for labels in (y, y == "yes", np.where(y == "yes", 7, -3), np.where(y == "yes", 1.0, 0.0), three):
+        prediction = clone(model).fit(X, labels).predict(new)
+        assert set(prediction) <= set(labels) and prediction.dtype == labels.dtype
+
+
+def test_two_classes_follow_the_sign_and_more_the_largest():
+    model = KernelSVM().fit(X, y)
+    assert ((model.decision_function(new) > 0) == (model.predict(new) == "yes")).all()
+    model = KernelSVM().fit(X, three)
+    assert (model.classes_[model.decision_function(new).argmax(axis=1)] == model.predict(new)).all()
+
+
+@pytest.mark.parametrize("model", REGRESSORS + CLASSIFIERS, ids=repr)
+def test_clone_pickle_and_repr(model):
+    target = t if is_regressor(model) else y
+    fitted = clone(model).fit(X, target)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(new), fitted.predict(new))
+    assert repr(clone(model)) == repr(model)
+    assert is_classifier(model) != is_regressor(model)
+
+
+def test_scikit_learns_tools_work():
+    search = GridSearchCV(KernelRidge(), {"kernel__sigma": [0.5, 1.0, 2.0], "ridge": [0.01, 1.0]}, cv=3).fit(X, t)
+    assert search.best_estimator_.kernel.sigma == search.best_params_["kernel__sigma"]
+    search = GridSearchCV(KernelSVM(), {"kernel": [Gaussian(1.0), Polynomial(2)], "lam": [1e-3]}, cv=3).fit(X, y)
+    assert search.best_params_["kernel"] == Polynomial(2)
+    pipe = make_pipeline(StandardScaler(), KernelLogisticRegression(Polynomial(2), ridge=0.1))
+    assert cross_val_score(pipe, X, y, cv=3).mean() > 0.8
+
+
+def test_kernels_on_objects_work_with_lists():
+    words = ["aabb", "abab", "aaab", "cdcd", "ccdd", "dcdc"]
+    labels = ["left"] * 3 + ["right"] * 3
+    for model in (KernelPerceptron, KernelNeighbors, KernelSVM, KernelLogisticRegression):
+        fitted = model(Spectrum(1).normalized()).fit(words, labels)
+        assert list(fitted.predict(["abba", "ddcc"])) == ["left", "right"]
+    ridge = KernelRidge(Hamming(0.5) + Constant(1.0), ridge=1e-6).fit(words, np.arange(6.0))
+    np.testing.assert_allclose(ridge.predict(words), np.arange(6.0), atol=1e-3)
+
+
+def test_data_frames_keep_their_column_names():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = KernelRidge().fit(frame, t)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    np.testing.assert_allclose(model.predict(frame), KernelRidge().fit(X, t).predict(X))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["b", "a", "c"]])
+    assert not hasattr(model.fit(X, t), "feature_names_in_")
+
+
+@pytest.mark.parametrize("model", REGRESSORS + CLASSIFIERS, ids=repr)
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ((X, t[:5]), "y has 5 entries"),
+        ((X[:, 0], t), "2-D"),
+        ((X, None), "None"),
+        ((np.where(X > 1.5, np.nan, X), t), "NaN"),
+        ((X, np.where(t > 2.5, np.inf, 1.0)), "inf"),
+        ((X, np.column_stack([t, t])), "1-D"),
+        ((X[:0], t[:0]), "0 sample"),
+    ],
+)
+def test_bad_data_is_named(model, data, words):
+    with pytest.raises(ValueError, match=words):
+        clone(model).fit(*data)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (KernelRidge(ridge=-1), "ridge"),
+        (KernelRidge(offset="maybe"), "offset"),
+        (KernelRidge(kernel="rbf"), "kernel must be a Kernel"),
+        (SemiparametricRidge(parametric="linear"), "parametric"),
+        (RegularizationNetwork(gamma=-1), "gamma"),
+        (MLPRegressor(hidden=(0,)), "hidden"),
+        (Ridge(phi=lambda X: X[:, 0]), "phi"),
+    ],
+)
+def test_bad_parameters_are_named_when_fitting(model, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        model.fit(X, t)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (KernelNeighbors(kappa=1000), "kappa"),
+        (KernelSVM(lam=0), "lam"),
+        (LogisticRegression(ridge=0), "ridge"),
+        (MLP(step=-1), "step"),
+    ],
+)
+def test_bad_parameters_of_classifiers_are_named_when_fitting(model, words):
+    with pytest.raises(ValueError, match=words):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)
+def test_a_single_class_is_refused(model):
+    with pytest.raises(ValueError, match="one class"):
+        clone(model).fit(X, ["same"] * len(X))
+
+
+def test_unfitted_and_unknown_parameters():
+    with pytest.raises(NotFittedError, match="fit"):
+        KernelRidge().predict(X)
+    with pytest.raises(ValueError, match="Invalid parameter 'sigma'"):
+        KernelRidge().set_params(sigma=1.0)
+    with pytest.raises((ValueError, TypeError)):
+        KernelRidge().set_params(kernel__width=1.0)
+    model = KernelRidge().set_params(kernel__sigma=3.0, kernel=Gaussian(9.0))
+    assert model.kernel == Gaussian(3.0)
+    assert KernelRidge().kernel == Gaussian(1.0), "the shared default is not changed"
+
+
+def test_unfitted_without_scikit_learn_in_memory():
+    code = (
+        "import sys, kernelcourse\n"
+        "try: kernelcourse.KernelRidge().predict([[1.0]])\n"
+        "except kernelcourse.NotFittedError as e: print('ours', 'sklearn' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["ours", "False"]

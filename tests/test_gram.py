@@ -1,0 +1,139 @@
+"""Functions of the Gram matrix, held against explicit features."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelcourse import (
+    Gaussian,
+    Linear,
+    Polynomial,
+    Spectrum,
+    alignment,
+    centre,
+    feature_distances,
+    is_psd,
+    is_valid_kernel,
+    normalise,
+    squared_feature_distances,
+    target_alignment,
+)
+
+rng = np.random.default_rng(0)
+X, Z = rng.normal(size=(8, 2)), rng.normal(size=(3, 2))
+k = Polynomial(2)
+Phi, Psi = k.features(X), k.features(Z)
+
+
+def test_centring_takes_off_the_mean_feature():
+    mean = Phi.mean(axis=0)
+    np.testing.assert_allclose(centre(k(X)), (Phi - mean) @ (Phi - mean).T, atol=1e-12)
+    np.testing.assert_allclose(centre(k(Z, X), k(X)), (Psi - mean) @ (Phi - mean).T, atol=1e-12)
+    np.testing.assert_allclose(centre(k(X)), k.centered(X)(X), atol=1e-12)
+
+
+def test_normalising_gives_unit_features():
+    U = Phi / np.linalg.norm(Phi, axis=1, keepdims=True)
+    np.testing.assert_allclose(normalise(k(X)), U @ U.T)
+    np.testing.assert_array_equal(normalise([[0.0, 0.0], [0.0, 4.0]]), [[0, 0], [0, 1]])
+    with pytest.raises(ValueError, match="negative"):
+        normalise([[-1.0]])
+
+
+def test_distances_in_feature_space():
+    gaps = np.linalg.norm(Phi[:, None] - Phi[None], axis=2)
+    np.testing.assert_allclose(feature_distances(k(X)), gaps, atol=1e-6)
+    np.testing.assert_allclose(squared_feature_distances(k(X)), gaps**2, atol=1e-10)
+
+
+def test_is_psd_on_matrices_with_known_eigenvalues():
+    Q, _ = np.linalg.qr(rng.normal(size=(5, 5)))
+    for smallest, answer in [(0.0, True), (1e-3, True), (-1e-3, False), (-1e-13, True)]:
+        assert is_psd(Q @ np.diag([smallest, 1, 2, 3, 4]) @ Q.T) is answer
+    assert is_psd([[1.0, 2.0], [0.0, 1.0]]) is False
+    assert is_psd(np.diag([1.0, -0.05]), tol=0.1) is True
+    assert is_psd([[0.0]]) is True
+    with pytest.raises(ValueError, match="square"):
+        is_psd(np.ones((2, 3)))
+
+
+def difference(X, Z):
+    return Gaussian(1.0)(X, Z) - 0.5 * Linear()(X, Z)
+
+
+@pytest.mark.parametrize(
+    "no_kernel",
+    [
+        lambda x, z: np.linalg.norm(x - z),
+        lambda x, z: np.tanh(x @ z - 1),
+        lambda X, Z: np.tanh(X @ Z.T - 1),
+        difference,
+        lambda x, z: -1.0,
+        lambda x, z: np.cos(np.linalg.norm(x - z)) if len(x) > 1 else float(np.exp(-((x - z) ** 2).sum())),
+        lambda x, z: np.exp(-(np.sum(np.abs(x - z)) ** 3)),
+    ],
+)
+def test_the_hunt_finds_a_counterexample_and_proves_it(no_kernel):
+    start = time.perf_counter()
+    verdict = is_valid_kernel(no_kernel, rng=0)
+    assert time.perf_counter() - start < 10  # a second on an idle machine
+    assert not verdict
+    K = verdict.K
+    assert verdict.a @ K @ verdict.a == pytest.approx(verdict.value)
+    assert verdict.value < 0
+    for i in range(len(K)):  # minimal: without any one point the proof is gone
+        rest = [j for j in range(len(K)) if j != i]
+        assert not rest or np.linalg.eigvalsh(K[np.ix_(rest, rest)])[0] >= -1e-9 * np.abs(K).max()
+    assert "not a kernel" in repr(verdict)
+
+
+def test_three_points_can_be_asked_for():
+    triangle = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    verdict = is_valid_kernel(lambda x, z: np.linalg.norm(x - z), triangle, rng=0)
+    assert not verdict
+    assert all(p in triangle.tolist() for p in verdict.points.tolist())
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Linear(), Polynomial(3), Gaussian(1.0) * Linear() + 1], ids=repr)
+def test_the_hunt_never_accuses_a_kernel(kernel):
+    verdict = is_valid_kernel(kernel, rng=0)
+    assert verdict and verdict.points is None
+    assert "no counterexample" in repr(verdict)
+
+
+def test_the_hunt_takes_objects_samplers_and_asymmetry():
+    assert is_valid_kernel(Spectrum(2), ["abab", "baba", "aaaa", "bb"], rng=0)
+    assert not is_valid_kernel(lambda s, u: float(len(s) - len(u)), ["a", "ab", "abc"], rng=0)
+    verdict = is_valid_kernel(lambda x, z: float(x[0] + 2 * z[0]), lambda n, rng: rng.uniform(size=(n, 1)), rng=0)
+    assert not verdict and "not symmetric" in verdict.reason and len(verdict.points) == 2
+    with pytest.raises(ValueError, match="one number"):
+        is_valid_kernel(lambda x, z: np.ones(3), rng=0)
+    with pytest.raises(ValueError, match="NaN"):
+        is_valid_kernel(lambda x, z: np.nan, rng=0)
+
+
+@given(st.integers(0, 10**6))
+def test_alignment_is_a_cosine(seed):
+    r = np.random.default_rng(seed)
+    A, t = r.normal(size=(5, 3)), r.normal(size=5)
+    K = A @ A.T
+    assert alignment(K, K) == pytest.approx(1)
+    assert alignment(3 * K, K) == pytest.approx(1)
+    assert -1e-12 <= target_alignment(K, t) <= 1 + 1e-12
+
+
+def test_alignment_of_nothing_is_an_error():
+    with pytest.raises(ValueError, match="zero"):
+        alignment(np.zeros((2, 2)), np.eye(2))
+    with pytest.raises(ValueError, match="entries"):
+        alignment(np.eye(2), np.eye(3))
+
+
+def test_centring_needs_matching_sizes():
+    with pytest.raises(ValueError, match="K_train"):
+        centre(np.ones((2, 3)), np.eye(2))
+    with pytest.raises(ValueError, match="symmetric"):
+        centre([[1.0, 2.0], [0.0, 1.0]])

@@ -1,0 +1,607 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+mpl.use("agg")
+
+import matplotlib.pyplot as plt
+from matplotlib.colors import to_hex
+from matplotlib.contour import QuadContourSet
+
+from kernelcourse import plots
+from kernelcourse.datasets import gaussian_mixture, two_moons
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
+def gaussian(X, Z):
+    return np.exp(-((X - Z.T) ** 2) / 2)
+
+
+def line(ax, label):
+    (found,) = [one for one in ax.lines if one.get_label() == label]
+    return found
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def contours(ax, *, filled):
+    return [c for c in ax.collections if isinstance(c, QuadContourSet) and c.filled == filled]
+
+
+def vertices(contour):
+    return np.concatenate([path.vertices for path in contour.get_paths()])
+
+
+class Slope:
+    """A linear classifier with f(x) = x_1 + 2 x_2 - 1."""
+
+    def decision_function(self, Z):
+        return Z @ [1.0, 2.0] - 1
+
+    def predict(self, Z):
+        raise AssertionError("the decision function comes first")
+
+
+class Quadrants:
+    """Three classes by predict alone."""
+
+    def predict(self, Z):
+        return np.where(Z[:, 0] < 0, "left", np.where(Z[:, 1] < 0, "low", "high"))
+
+
+X = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [0.5, 1.5]])
+Y = np.array([-1, 1, -1, 1, 1])
+CORNERS = np.array(["left", "left", "low", "high", "high"])
+
+
+# --- every figure
+
+
+FIGURES = {
+    "decision_regions": lambda ax: plots.decision_regions(Slope(), X, Y, ax=ax),
+    "fit_1d": lambda ax: plots.fit_1d(lambda Z: Z, [0, 1, 2], [0, 1, 2], ax=ax),
+    "kernel_slices": lambda ax: plots.kernel_slices(gaussian, [0, 1], ax=ax),
+    "sum_of_gaussians": lambda ax: plots.sum_of_gaussians([0, 1], [1, -1], gaussian, ax=ax),
+    "gram_heatmap": lambda ax: plots.gram_heatmap(np.eye(3), ax=ax),
+    "loglog_times": lambda ax: plots.loglog_times([1, 2], {"a": [1, 2]}, ax=ax),
+    "validation_curve": lambda ax: plots.validation_curve([1, 2], [1, 2], [2, 1], ax=ax),
+    "learning_curve": lambda ax: plots.learning_curve([1, 2], [1, 2], [2, 1], ax=ax),
+    "block_diagram": lambda ax: plots.block_diagram({"a": (0, 0), "b": (2, 0)}, [("a", "b")], ax=ax),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_drawn_on_the_axes_given(name):
+    _, ax = plt.subplots()
+    assert FIGURES[name](ax) is ax
+    assert len(plt.get_fignums()) == 1
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.filterwarnings("error")
+def test_a_figure_without_axes_is_a_new_one_and_can_be_saved(name, tmp_path):
+    _, other = plt.subplots()
+    ax = FIGURES[name](None)
+    assert ax is not other
+    assert not other.has_data()
+    ax.figure.savefig(tmp_path / "figure.png", bbox_inches="tight")
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_several_axes_for_one_are_refused(name):
+    _, axes = plt.subplots(1, 2)
+    with pytest.raises(TypeError, match="ax must be"):
+        FIGURES[name](axes)
+
+
+@pytest.mark.parametrize("name", sorted(set(FIGURES) - {"block_diagram"}))
+def test_both_axes_have_names(name):
+    ax = FIGURES[name](None)
+    assert ax.get_xlabel()
+    assert ax.get_ylabel()
+
+
+def test_the_library_does_not_load_matplotlib_unasked():
+    code = "import sys, kernelcourse, kernelcourse.datasets; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_lines_differ_in_colour_and_dashes():
+    styles = [plots._series(i) for i in range(36)]
+    assert len({str(style) for style in styles}) == 36
+    assert len({style["color"] for style in styles[:6]}) == len({str(style["linestyle"]) for style in styles[:6]}) == 6
+
+
+def test_no_two_classes_share_a_marker_or_a_hatching():
+    classes = len(plots.SERIES)
+    assert len(set(plots.MARKERS)) == len(set(plots.HATCHES)) == classes
+
+
+# --- decision regions
+
+
+def test_boundary_and_margins_are_level_lines_of_the_decision_function():
+    ax = plots.decision_regions(Slope(), X, Y)
+    boundary, margin = contours(ax, filled=False)
+    np.testing.assert_allclose(Slope().decision_function(vertices(boundary)), 0, atol=1e-9)
+    np.testing.assert_allclose(np.abs(Slope().decision_function(vertices(margin))), 1, atol=1e-9)
+    assert list(margin.levels) == [-1, 1]
+    assert boundary.linestyles != margin.linestyles
+
+
+def test_margins_can_be_left_out():
+    ax = plots.decision_regions(Slope(), X, Y, margins=False)
+    assert len(contours(ax, filled=False)) == 1
+    assert "margin" not in legend(ax)
+
+
+def test_the_regions_lie_on_their_own_side_and_are_hatched_differently():
+    ax = plots.decision_regions(Slope(), X, Y)
+    negative, positive = contours(ax, filled=True)
+    assert Slope().decision_function(vertices(negative)).max() < 1e-9
+    assert Slope().decision_function(vertices(positive)).min() > -1e-9
+    assert negative.hatches != positive.hatches
+
+
+def test_each_class_has_its_points_its_colour_and_its_marker():
+    ax = plots.decision_regions(Slope(), X, Y)
+    for c, label in enumerate((-1, 1)):
+        drawn = line(ax, f"y = {label}")
+        np.testing.assert_array_equal(drawn.get_xydata(), X[label == Y])
+        assert to_hex(drawn.get_color()).upper() == plots.SERIES[c]
+    assert line(ax, "y = 1").get_marker() != line(ax, "y = -1").get_marker()
+
+
+@pytest.mark.parametrize("support", [[0, 3], np.array([True, False, False, True, False])])
+def test_support_vectors_are_circled(support):
+    ax = plots.decision_regions(Slope(), X, Y, support=support)
+    circled = line(ax, "support vector")
+    np.testing.assert_array_equal(circled.get_xydata(), X[[0, 3]])
+    assert circled.get_fillstyle() == "none"
+
+
+def test_no_support_vectors_is_no_error():
+    ax = plots.decision_regions(Slope(), X, Y, support=[])
+    assert len(line(ax, "support vector").get_xdata()) == 0
+
+
+@pytest.mark.parametrize("support", [[5], [-1], [0.5], [True, False], [[0]], "all"])
+def test_bad_support_is_refused_by_name(support):
+    with pytest.raises(ValueError, match="support"):
+        plots.decision_regions(Slope(), X, Y, support=support)
+
+
+def test_the_bayes_boundary_has_a_dash_style_of_its_own():
+    mixture = gaussian_mixture(40, rng=0)
+    ax = plots.decision_regions(Slope(), mixture.X, mixture.y, bayes=mixture.bayes_log_odds)
+    boundary, margin, bayes = contours(ax, filled=False)
+    np.testing.assert_allclose(mixture.bayes_log_odds(vertices(bayes)), 0, atol=0.05)
+    assert len({str(c.linestyles) for c in (boundary, margin, bayes)}) == 3
+    assert "Bayes boundary" in legend(ax)
+
+
+def test_a_plain_function_is_a_decision_function():
+    ax = plots.decision_regions(Slope().decision_function, X, Y)
+    np.testing.assert_allclose(Slope().decision_function(vertices(contours(ax, filled=False)[0])), 0, atol=1e-9)
+
+
+def test_three_classes_by_predict_alone_have_regions_and_no_margins():
+    ax = plots.decision_regions(Quadrants(), X, CORNERS, resolution=101)
+    assert legend(ax) == ["y = high", "y = left", "y = low", "boundary"]
+    high, left, low = contours(ax, filled=True)
+    step = 0.05
+    assert vertices(high).min() > -step
+    assert vertices(left)[:, 0].max() < step
+    assert vertices(low)[:, 0].min() > -step
+    assert vertices(low)[:, 1].max() < step
+
+
+@pytest.mark.parametrize("labels", [(0, 1), (1, 2), ("no", "yes"), (False, True)])
+def test_any_two_labels_will_do(labels):
+    y = np.where(Y == 1, labels[1], labels[0])
+    ax = plots.decision_regions(Slope(), X, y)
+    np.testing.assert_array_equal(line(ax, f"y = {labels[1]}").get_xydata(), X[Y == 1])
+
+
+def test_scikit_learn_models_of_two_and_of_four_classes():
+    from sklearn.svm import SVC
+
+    data = two_moons(60, rng=0)
+    two = SVC(gamma=2, C=10).fit(data.X, data.y)
+    boundary = contours(plots.decision_regions(two, data.X, data.y), filled=False)[0]
+    np.testing.assert_allclose(two.decision_function(vertices(boundary)), 0, atol=0.02)
+
+    y = np.digitize(data.X[:, 0], [-0.3, 0.5, 1.2])
+    for shape in ("ovr", "ovo"):  # one column for each class, one for each pair
+        four = SVC(decision_function_shape=shape).fit(data.X, y)
+        ax = plots.decision_regions(four, data.X, y)
+        assert len(contours(ax, filled=True)) == 4
+        inside = contours(ax, filled=True)[2]
+        middle = np.array([[0.85, data.X[:, 1].mean()]])
+        assert four.predict(middle) == [2]
+        assert inside.get_paths()[0].contains_points(middle).any()
+
+
+def test_a_model_that_always_says_the_same_has_one_region_and_no_warning(recwarn):
+    ax = plots.decision_regions(lambda Z: np.full(len(Z), 3.0), X, Y)
+    assert len(contours(ax, filled=True)) == 1
+    assert contours(ax, filled=False) == []
+    assert not recwarn.list
+
+
+def test_a_class_without_points_keeps_its_colour():
+    class Trained(Slope):
+        classes_ = np.array([-1, 1])
+
+    ax = plots.decision_regions(Trained(), X[Y == 1], Y[Y == 1])
+    assert to_hex(line(ax, "y = 1").get_color()).upper() == plots.SERIES[1]
+
+
+def test_the_grid_goes_to_the_model_in_parts():
+    sizes = []
+
+    def spy(Z):
+        sizes.append(len(Z))
+        return Z[:, 0]
+
+    plots.decision_regions(spy, X, Y, resolution=100)
+    assert sum(sizes) == 100 * 100
+    assert max(sizes) <= 4000
+
+
+def test_the_legend_can_be_left_out():
+    assert plots.decision_regions(Slope(), X, Y, legend=False).get_legend() is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X": X[:, :1]}, "X must have two columns"),
+        ({"X": np.where(X > 1, np.nan, X)}, "X contains NaN"),
+        ({"X": np.empty((0, 2)), "y": []}, "X has 0 sample"),
+        ({"y": Y[:3]}, "y has 3 entries"),
+        ({"y": Y[:, None]}, "y must be 1-D"),
+        ({"y": np.where(Y > 0, np.nan, Y)}, "y contains NaN"),
+        ({"y": np.ones(5, dtype=int)}, "y must have 2 to 6 classes"),
+        ({"X": np.eye(2).repeat(4, axis=0), "y": np.arange(8)}, "y must have 2 to 6 classes"),
+        ({"y": CORNERS}, "the decision function of 40000 points in 3 classes"),
+        ({"resolution": 1}, "resolution"),
+        ({"bayes": lambda Z: 1.0}, "bayes"),
+        ({"model": lambda Z: Z[:-1, 0]}, "the decision function has"),
+        ({"model": lambda Z: Z[:, 0] * np.inf}, "the decision function contains"),
+    ],
+)
+def test_bad_input_is_refused_by_name_and_leaves_no_figure(change, message):
+    arguments = {"model": Slope().decision_function, "X": X, "y": Y} | change
+    with pytest.raises(ValueError, match=message):
+        plots.decision_regions(**arguments)
+    assert plt.get_fignums() == []
+
+
+def test_a_label_unknown_to_the_model_is_refused():
+    class Trained(Slope):
+        classes_ = np.array([0, 1])
+
+    with pytest.raises(ValueError, match="not among the model's classes"):
+        plots.decision_regions(Trained(), X, Y)
+
+
+def test_what_is_no_model_is_refused():
+    with pytest.raises(TypeError, match="model must have decision_function or predict"):
+        plots.decision_regions("svm", X, Y)
+
+
+def test_a_constant_column_does_not_collapse_the_picture():
+    ax = plots.decision_regions(lambda Z: Z[:, 0], X * [1, 0], Y)
+    low, high = ax.get_ylim()
+    assert low < 0 < high
+
+
+# --- functions of one input
+
+
+def test_a_fit_shows_data_curve_parts_and_truth():
+    x, t = np.array([2.0, 0.0, 1.0]), np.array([5.0, 1.0, 2.0])
+    grid = np.linspace(0, 3, 7)
+    parts = {"square": lambda Z: Z[:, 0] ** 2, "one": np.ones(7)}
+    ax = plots.fit_1d(lambda Z: Z[:, 0] ** 2 + 1, x[:, None], t, components=parts, truth=np.cos, grid=grid)
+    np.testing.assert_array_equal(line(ax, "data").get_xydata(), np.column_stack([x, t]))
+    np.testing.assert_allclose(line(ax, "fit").get_ydata(), grid**2 + 1)
+    np.testing.assert_allclose(line(ax, "square").get_ydata(), grid**2)
+    np.testing.assert_allclose(line(ax, "one").get_ydata(), 1)
+    np.testing.assert_allclose(line(ax, "truth").get_ydata(), np.cos(grid))
+    assert legend(ax) == ["data", "truth", "fit", "square", "one"]
+    assert len({str(line(ax, name)._unscaled_dash_pattern) for name in ("fit", "square", "one")}) == 3
+
+
+def test_a_fitted_model_predicts_its_curve():
+    from sklearn.linear_model import LinearRegression
+
+    x = np.arange(5.0)
+    ax = plots.fit_1d(LinearRegression().fit(x[:, None], 3 * x), x, 3 * x)
+    grid, curve = line(ax, "fit").get_data()
+    np.testing.assert_allclose(curve, 3 * grid)
+    assert grid.min() < 0
+    assert grid.max() > 4
+
+
+def test_a_fit_through_a_single_point():
+    grid = line(plots.fit_1d(lambda Z: Z, [2.0], [1.0]), "fit").get_xdata()
+    assert grid.min() < 2 < grid.max()
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"x": []}, ValueError, "x is empty"),
+        ({"x": np.zeros((3, 2))}, ValueError, "x must be 1-D"),
+        ({"t": [1, 2]}, ValueError, "t has 2 entries"),
+        ({"t": [1, np.inf, 2]}, ValueError, "t contains inf"),
+        ({"components": {"flat": [1.0, 2.0]}}, ValueError, r"components\['flat'\] has 2 entries"),
+        ({"components": [np.cos]}, TypeError, "components must be a dictionary"),
+        ({"truth": lambda Z: np.log(-1 - Z**2)}, ValueError, "truth contains NaN"),
+        ({"model": lambda Z: Z[:4]}, ValueError, "the fit has 4 entries"),
+        ({"grid": ["a", "b"]}, ValueError, "grid must hold numbers"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_a_bad_fit_is_refused_by_name_and_leaves_no_figure(change, error, message):
+    arguments = {"model": lambda Z: Z, "x": [0, 1, 2], "t": [0, 1, 2]} | change
+    with pytest.raises(error, match=message):
+        plots.fit_1d(**arguments)
+    assert plt.get_fignums() == []
+
+
+def test_kernel_slices_are_columns_of_the_kernel_and_crosses_mark_their_points():
+    grid = np.linspace(-2, 2, 9)
+    ax = plots.kernel_slices(gaussian, [-1.0, 0.5], grid=grid)
+    for centre in (-1.0, 0.5):
+        np.testing.assert_allclose(line(ax, f"$x' = {centre:g}$").get_ydata(), np.exp(-((grid - centre) ** 2) / 2))
+    crosses = [one for one in ax.lines if one.get_marker() == "x"]
+    np.testing.assert_array_equal([one.get_xydata()[0] for one in crosses], [[-1, 0], [0.5, 0]])
+
+
+def test_kernel_slices_take_a_kernel_that_is_not_symmetric_in_its_shapes():
+    ax = plots.kernel_slices(lambda X, Z: X + 0 * Z.T, [3.0], grid=[0.0, 1.0])
+    np.testing.assert_array_equal(line(ax, "$x' = 3$").get_ydata(), [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "error", "message"),
+    [
+        (lambda X, Z: X[:, 0], ValueError, "shape"),
+        (lambda X, Z: gaussian(Z, X), ValueError, "shape"),
+        (lambda X, Z: gaussian(X, Z) * np.nan, ValueError, "contains NaN"),
+        ("gaussian", TypeError, "must be a function"),
+    ],
+)
+def test_a_bad_kernel_is_refused(kernel, error, message):
+    with pytest.raises(error, match=message):
+        plots.kernel_slices(kernel, [0.0, 1.0])
+    with pytest.raises(error, match=message):
+        plots.sum_of_gaussians([0.0, 1.0], [1.0, 2.0], kernel)
+    assert plt.get_fignums() == []
+
+
+@settings(max_examples=10, deadline=None)
+@given(a=st.lists(st.floats(-5, 5), min_size=3, max_size=3))
+def test_the_sum_is_the_sum_of_the_terms_drawn(a):
+    grid = np.linspace(-3, 3, 11)
+    ax = plots.sum_of_gaussians([-1.0, 0.0, 2.0], a, gaussian, grid=grid)
+    *terms, ticks, total = [one for one in ax.lines if len(one.get_xdata()) != 2]
+    assert len(terms) == np.count_nonzero(a)
+    np.testing.assert_array_equal(ticks.get_xdata(), [-1, 0, 2])
+    summed = np.sum([term.get_ydata() for term in terms], axis=0) if terms else 0 * grid
+    np.testing.assert_allclose(total.get_ydata(), summed, atol=1e-12)
+    plt.close(ax.figure)
+
+
+def test_negative_terms_are_dashed_and_positive_ones_are_not():
+    ax = plots.sum_of_gaussians([0.0, 1.0, 2.0], [1.0, -2.0, 3.0], gaussian, grid=[0.0, 0.5, 1.0, 2.0])
+    dashed = [one.is_dashed() for one in ax.lines if one.get_linewidth() == 1.0]
+    assert dashed == [False, False, True]
+    assert len(legend(ax)) == 4
+
+
+@pytest.mark.parametrize("a", [[1.0], [1.0, np.nan], [[1.0, 2.0]]])
+def test_bad_weights_are_refused_by_name(a):
+    with pytest.raises(ValueError, match=r"^a "):
+        plots.sum_of_gaussians([0.0, 1.0], a, gaussian)
+
+
+# --- Gram matrices
+
+
+def test_a_heatmap_shows_the_matrix_in_the_order_given():
+    K = np.array([[3.0, 1.0, 0.5], [1.0, 2.0, 0.0], [0.5, 0.0, 1.0]])
+    ax = plots.gram_heatmap(K, order=[2, 0, 1])
+    np.testing.assert_array_equal(ax.images[0].get_array(), K[[2, 0, 1]][:, [2, 0, 1]])
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["2", "0", "1"]
+    assert ax.images[0].get_clim() == (0, 3)
+
+
+def test_zero_is_white_with_and_without_negative_entries():
+    for K in (np.diag([1.0, 2.0]), np.array([[1.0, -3.0], [-3.0, 1.0]])):
+        image = plots.gram_heatmap(K).images[0]
+        np.testing.assert_allclose(image.cmap(image.norm(0.0)), 1, atol=0.05)
+    assert image.get_clim() == (-3, 3)
+
+
+@pytest.mark.parametrize("colorbar", [True, False])
+def test_the_colour_bar_can_be_left_out(colorbar):
+    ax = plots.gram_heatmap(np.eye(2), colorbar=colorbar)
+    assert len(ax.figure.axes) == 1 + colorbar
+
+
+def test_a_large_matrix_has_no_tick_for_each_point():
+    assert list(plots.gram_heatmap(np.eye(50)).get_xticks()) == []
+
+
+def test_a_matrix_of_zeros_can_be_drawn():
+    assert plots.gram_heatmap(np.zeros((2, 2))).images[0].get_clim() == (0, 1)
+
+
+@pytest.mark.parametrize("order", [[0], [0, 0], [1, 2], [0.0, 1.0], ["a", "b"], [[0, 1]]])
+def test_a_bad_order_is_refused_by_name(order):
+    with pytest.raises(ValueError, match="order"):
+        plots.gram_heatmap(np.eye(2), order=order)
+
+
+@pytest.mark.parametrize("K", [np.ones((2, 3)), [[1.0, 2.0], [0.0, 1.0]], [[np.nan]], []])
+def test_what_is_no_gram_matrix_is_refused_by_name(K):
+    with pytest.raises(ValueError, match=r"^K "):
+        plots.gram_heatmap(K)
+
+
+# --- measured curves
+
+
+@given(
+    exponent=st.floats(-4, 4),
+    constant=st.floats(1e-9, 1e3),
+    n=st.lists(st.integers(1, 10**6), min_size=2, max_size=8, unique=True),
+)
+def test_the_slope_of_a_power_law_is_its_exponent(exponent, constant, n):
+    n = np.array(n, dtype=float)
+    gap = np.log(n.max() / n.min())
+    assert plots.slope(n, constant * n**exponent) == pytest.approx(exponent, abs=1e-9 + 1e-13 / gap)
+
+
+def test_the_slope_is_that_of_least_squares():
+    rng = np.random.default_rng(0)
+    n, seconds = rng.uniform(1, 100, 20), rng.lognormal(size=20)
+    assert plots.slope(n, seconds) == pytest.approx(np.polyfit(np.log(n), np.log(seconds), 1)[0])
+
+
+@pytest.mark.parametrize(
+    ("n", "seconds", "message"),
+    [
+        ([10], [1.0], "n must hold at least two different sizes"),
+        ([10, 10], [1.0, 2.0], "n must hold at least two different sizes"),
+        ([0, 10], [1.0, 2.0], "n must be positive"),
+        ([1, 10], [0.0, 2.0], "seconds must be positive"),
+        ([1, 10], [1.0], "seconds has 1 entries"),
+        ([], [], "n is empty"),
+        ([1, np.nan], [1.0, 2.0], "n contains NaN"),
+    ],
+)
+def test_a_slope_of_bad_input_is_refused_by_name(n, seconds, message):
+    with pytest.raises(ValueError, match=message):
+        plots.slope(n, seconds)
+
+
+def test_times_are_drawn_on_logarithmic_axes_with_their_slopes():
+    n = np.array([10.0, 100.0, 1000.0])
+    ax = plots.loglog_times(n, {"primal": 1e-3 * n, "dual": 1e-6 * n**3})
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert legend(ax) == ["primal, slope 1.0", "dual, slope 3.0"]
+    np.testing.assert_array_equal(ax.lines[1].get_ydata(), 1e-6 * n**3)
+    assert ax.lines[0].get_marker() != ax.lines[1].get_marker()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "error", "message"),
+    [
+        ([1.0, 2.0], TypeError, "seconds must be a dictionary"),
+        ({"dual": [1.0]}, ValueError, r"seconds\['dual'\] has 1 entries"),
+        ({"dual": [1.0, -1.0]}, ValueError, r"seconds\['dual'\] must be positive"),
+    ],
+)
+def test_bad_times_are_refused_by_name_and_leave_no_figure(seconds, error, message):
+    with pytest.raises(error, match=message):
+        plots.loglog_times([10, 100], seconds)
+    assert plt.get_fignums() == []
+
+
+def test_a_validation_curve_marks_the_smallest_validation_error():
+    ax = plots.validation_curve([10, 0.1, 1], [0.5, 0.0, 0.2], [0.6, 0.7, 0.3], name="sigma")
+    assert ax.get_xscale() == "log"
+    assert ax.get_xlabel() == "sigma"
+    np.testing.assert_array_equal(line(ax, "training").get_xydata(), [[0.1, 0.0], [1, 0.2], [10, 0.5]])
+    np.testing.assert_array_equal(line(ax, "validation").get_xydata(), [[0.1, 0.7], [1, 0.3], [10, 0.6]])
+    np.testing.assert_array_equal(line(ax, "best: sigma = 1").get_xydata(), [[1, 0.3]])
+    assert line(ax, "training").get_marker() != line(ax, "validation").get_marker()
+
+
+def test_a_learning_curve_has_both_errors_and_no_best_point():
+    ax = plots.learning_curve([10, 100], [0.0, 0.1], [0.5, 0.2])
+    assert legend(ax) == ["training", "validation"]
+    np.testing.assert_array_equal(line(ax, "validation").get_xydata(), [[10, 0.5], [100, 0.2]])
+
+
+@pytest.mark.parametrize("draw", [plots.validation_curve, plots.learning_curve])
+@pytest.mark.parametrize(
+    ("x", "train", "held_out", "message"),
+    [
+        ([0, 1], [1, 2], [1, 2], "must be positive for a logarithmic axis"),
+        ([1, 2], [1], [1, 2], "train_error has 1 entries"),
+        ([1, 2], [1, 2], [1, np.nan], "validation_error contains NaN"),
+        ([], [], [], "is empty"),
+    ],
+)
+def test_bad_errors_are_refused_by_name_and_leave_no_figure(draw, x, train, held_out, message):
+    with pytest.raises(ValueError, match=message):
+        draw(x, train, held_out)
+    assert plt.get_fignums() == []
+
+
+# --- block diagrams
+
+
+def test_boxes_stand_where_they_are_put_and_arrows_join_them():
+    ax = plots.block_diagram({"x": (0, 0), "model": (2, 1, "$f$")}, [("x", "model", "test")])
+    boxes = {text.get_text(): text for text in ax.texts if text.get_bbox_patch() is not None}
+    assert boxes["x"].get_position() == (0, 0)
+    assert boxes["$f$"].get_position() == (2, 1)
+    arrow, caption = [text for text in ax.texts if text.get_bbox_patch() is None]
+    assert arrow.xy == (2, 1)
+    assert arrow.get_position() == (0, 0)
+    assert caption.get_text() == "test"
+    assert caption.xy == (1, 0.5)
+
+
+def test_an_arrow_stops_at_the_edge_of_the_box():
+    ax = plots.block_diagram({"from here": (0, 0), "to there": (3, 0)}, [("from here", "to there")])
+    ax.figure.canvas.draw()
+    start, end, arrow = ax.texts
+    shaft = arrow.arrow_patch.get_window_extent()
+    assert shaft.x0 >= start.get_bbox_patch().get_window_extent().x1 - 2
+    assert shaft.x1 <= end.get_bbox_patch().get_window_extent().x0 + 2
+
+
+def test_a_single_box_needs_no_arrow():
+    ax = plots.block_diagram({"alone": (1, 1)}, [])
+    assert ax.get_xlim()[0] < 1 < ax.get_xlim()[1]
+
+
+@pytest.mark.parametrize(
+    ("boxes", "arrows", "error", "message"),
+    [
+        ({}, [], ValueError, "boxes is empty"),
+        ([(0, 0)], [], TypeError, "boxes must be a dictionary"),
+        ({"a": (0,)}, [], ValueError, r"boxes\['a'\] must be"),
+        ({"a": 3}, [], ValueError, r"boxes\['a'\] must be"),
+        ({"a": (0, "b")}, [], ValueError, r"boxes\['a'\] must hold numbers"),
+        ({"a": (0, np.nan)}, [], ValueError, r"boxes\['a'\] contains NaN"),
+        ({"a": (0, 0)}, [("a", "b")], ValueError, "'b', but the boxes are 'a'"),
+        ({"a": (0, 0), "b": (1, 1)}, ["ab"], ValueError, "an arrow must be"),
+    ],
+)
+def test_a_bad_diagram_is_refused_by_name_and_leaves_no_figure(boxes, arrows, error, message):
+    with pytest.raises(error, match=message):
+        plots.block_diagram(boxes, arrows)
+    assert plt.get_fignums() == []

@@ -1,0 +1,151 @@
+"""Folds, cross-validation, exact leave-one-out, search, learned kernel weights."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.model_selection import GridSearchCV, PredefinedSplit
+
+from kernelcourse import (
+    Gaussian,
+    KernelRidge,
+    KernelSVM,
+    Linear,
+    Polynomial,
+    Spectrum,
+    accuracy,
+    alignment_weights,
+    choose_kernel,
+    cross_validate,
+    grid_search,
+    k_fold,
+    leave_one_out,
+    leave_one_out_by_the_book,
+    mean_squared_error,
+    monte_carlo,
+    target_alignment,
+)
+
+rng = np.random.default_rng(0)
+X = rng.uniform(-3, 3, size=(40, 1))
+t = np.sinc(X[:, 0]) + 0.1 * rng.normal(size=40)
+
+
+@given(st.integers(2, 50), st.data())
+def test_folds_hold_out_every_point_once(n, data):
+    k = data.draw(st.integers(2, n))
+    folds = k_fold(n, k, rng=1)
+    assert sorted(np.concatenate([test for _, test in folds])) == list(range(n))
+    sizes = [len(test) for _, test in folds]
+    assert max(sizes) - min(sizes) <= 1
+    for train, test in folds:
+        assert sorted([*train, *test]) == list(range(n))
+
+
+def test_folds_are_reproducible_and_random():
+    def first(seed):
+        return k_fold(30, 3, rng=seed)[0][1].tolist()
+
+    assert first(1) == first(1) != first(2)
+    splits = monte_carlo(30, 4, held_out=0.25, rng=0)
+    assert {len(test) for _, test in splits} == {8}
+    assert len({tuple(sorted(test)) for _, test in splits}) == 4
+    for train, test in splits:
+        assert sorted([*train, *test]) == list(range(30))
+
+
+def test_leave_one_out_is_n_fits():
+    for k in (Gaussian(0.8), Linear(), Polynomial(3)):  # the last two singular
+        path = leave_one_out(k(X), t, ridges=[0.01, 0.3, 5.0])
+        for ridge, residuals in zip(path.ridges, path.residuals.T, strict=True):
+            np.testing.assert_allclose(residuals, leave_one_out_by_the_book(k(X), t, ridge=ridge), rtol=1e-7)
+        np.testing.assert_allclose(path.errors, (path.residuals**2).mean(axis=0))
+        assert path.best == path.ridges[path.errors.argmin()]
+
+
+def test_choose_kernel_takes_the_smallest_error_of_the_table():
+    kernels, ridges = [Gaussian(0.05), Gaussian(0.7), Gaussian(5.0)], [1e-3, 1e-1, 10.0]
+    choice = choose_kernel(kernels, X, t, ridges=ridges)
+    assert choice.errors.shape == (3, 3)
+    assert choice.error == choice.errors.min()
+    i, j = np.unravel_index(choice.errors.argmin(), (3, 3))
+    assert (choice.kernel, choice.ridge) == (kernels[i], ridges[j]) == (Gaussian(0.7), 0.1)
+
+
+def test_grid_search_is_scikit_learns():
+    folds = k_fold(40, 4, rng=3)
+    fold_of = np.empty(40, dtype=int)
+    for i, (_, test) in enumerate(folds):
+        fold_of[test] = i
+    grid = {"kernel__sigma": [0.2, 0.7, 3.0], "ridge": [0.01, 0.5]}
+    ours = grid_search(KernelRidge(), X, t, grid, folds)
+    peer = GridSearchCV(KernelRidge(), grid, cv=PredefinedSplit(fold_of)).fit(X, t)
+    assert ours.best == peer.best_params_
+    np.testing.assert_allclose(ours.best_score, peer.best_score_)
+    np.testing.assert_allclose(sorted(ours.scores), sorted(peer.cv_results_["mean_test_score"]))
+    np.testing.assert_allclose(ours.estimator.predict(X), peer.predict(X))
+
+
+def test_errors_are_minimised_and_accuracies_maximised():
+    folds = k_fold(40, 4, rng=3)
+    by_error = grid_search(KernelRidge(ridge=0.1), X, t, {"kernel__sigma": [0.01, 0.7]}, folds, mean_squared_error)
+    assert by_error.best == {"kernel__sigma": 0.7} and by_error.best_score == by_error.scores.min()
+    y = np.where(t > 0.3, "high", "low")
+    by_accuracy = grid_search(KernelSVM(), X, y, {"kernel__sigma": [1e-6, 0.7]}, folds, accuracy)
+    assert by_accuracy.best == {"kernel__sigma": 0.7} and by_accuracy.best_score == by_accuracy.scores.max()
+
+
+def test_cross_validation_leaves_the_estimator_alone_and_takes_objects():
+    model = KernelRidge(Spectrum(1) + 1)
+    words = ["ab", "abab", "b", "aaa", "bbb", "a"]
+    counts = np.array([float(w.count("a")) for w in words])
+    errors = cross_validate(model.set_params(ridge=1e-6), words, counts, k_fold(6, 3, rng=0), mean_squared_error)
+    assert errors.shape == (3,) and errors.max() < 1e-4
+    assert not hasattr(model, "a_")
+
+
+def test_learned_weights_align_at_least_as_well_as_any_one_kernel():
+    grams = [Gaussian(0.1)(X), Gaussian(0.8)(X), Linear()(X), np.eye(40)]
+    weights = alignment_weights(grams, t)
+    assert (weights >= 0).all() and weights.sum() == pytest.approx(1)
+    learned = target_alignment(sum(w * K for w, K in zip(weights, grams, strict=True)), t)
+    assert learned >= max(target_alignment(K, t) for K in grams) - 1e-9
+    for _ in range(200):  # no other mixture does better
+        other = rng.dirichlet(np.ones(4))
+        assert target_alignment(sum(w * K for w, K in zip(other, grams, strict=True)), t) <= learned + 1e-9
+
+
+def test_learned_weights_do_not_depend_on_the_scale_of_a_kernel():
+    grams = [Gaussian(0.1)(X), Gaussian(0.8)(X)]
+    w = alignment_weights(grams, t)
+    assert (w > 0).all()
+    v = alignment_weights([100 * grams[0], grams[1]], t)
+    np.testing.assert_allclose(w[0] / w[1], 100 * v[0] / v[1])
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (lambda: k_fold(5, 6), "k must be at most n = 5"),
+        (lambda: k_fold(1, 2), "n must"),
+        (lambda: monte_carlo(10, 2, held_out=0.01), "held_out"),
+        (lambda: monte_carlo(10, 2, held_out=1.0), "held_out"),
+        (lambda: monte_carlo(10, 0), "repeats"),
+        (lambda: leave_one_out(np.eye(1), [1.0], ridges=[1.0]), "two points"),
+        (lambda: leave_one_out(np.eye(2), [1.0, 2.0], ridges=[0.0]), "ridges"),
+        (lambda: leave_one_out(np.eye(2), [1.0, 2.0], ridges=[]), "ridges"),
+        (lambda: leave_one_out(np.eye(2), [1.0, 2.0, 3.0], ridges=[1.0]), "t has 3"),
+        (lambda: choose_kernel([], X, t, ridges=[1.0]), "kernels"),
+        (lambda: grid_search(KernelRidge(), X, t, {"ridge": []}, k_fold(40, 2)), "grid"),
+        (lambda: cross_validate(KernelRidge(), X, t[:3], k_fold(40, 2)), "y has 3"),
+        (lambda: alignment_weights([], t), "grams"),
+        (lambda: alignment_weights([np.ones((40, 40))], t), "constant"),
+        (lambda: alignment_weights([np.eye(40)], np.ones(40)), "constant"),
+        (lambda: alignment_weights([np.eye(40), np.eye(3)], t), "entries"),
+        (lambda: mean_squared_error([1.0], [1.0, 2.0]), "prediction has 2"),
+        (lambda: accuracy([1], [1, 2]), "prediction has 2"),
+    ],
+)
+def test_bad_input_is_named(bad, words):
+    with pytest.raises(ValueError, match=words):
+        bad()
