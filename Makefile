@@ -27,6 +27,18 @@ setup: $(READY)  ## make the virtual environment
 book: $(READY)  ## build the book into _build/html
 	$(BIN)/python book/build.py $(FLAGS)
 
+.PHONY: serve
+serve: $(READY)  ## open the book in a browser and rebuild it on every change
+	$(BIN)/python book/serve.py $(FLAGS)
+
+.PHONY: pdf
+pdf: $(READY)  ## build the book as a PDF (needs LaTeX)
+	$(BIN)/python book/build.py --builder pdf
+
+.PHONY: linkcheck
+linkcheck: $(READY)  ## check the links that lead out of the book
+	$(BIN)/python book/build.py --builder linkcheck
+
 .PHONY: test
 test: $(READY) system  ## run every test (FLAGS="-k svm" for some)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q $(FLAGS)

@@ -1,7 +1,7 @@
 """Build the book: `make book`. For one page, while writing it: `.venv/bin/python book/build.py --only book/intro.md`.
 
-Two steps: run the notebooks that changed (notebooks.py), then hand everything to Jupyter Book, which finds their outputs
-in the cache. Warnings are errors.
+Two steps: run the notebooks that changed (notebooks.py), then hand everything to Jupyter Book, which finds their
+outputs in the cache. Warnings are errors.
 """
 
 from __future__ import annotations
@@ -112,11 +112,9 @@ def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, f
 
 
 def preview(sources: Sequence[str]) -> bool:
-    """Build some pages with the appendices that they link to. References to other chapters are warnings only."""
+    """Build some pages by themselves, with the bibliography. References to other chapters are warnings only."""
     names = [Path(source).resolve().relative_to(ROOT).with_suffix("").as_posix() for source in sources]
-    reference = [path.relative_to(ROOT).with_suffix("").as_posix() for path in ROOT.glob("book/appendix/api/*.md")]
-    linked = [name for name in [*sorted(reference), "book/appendix/bibliography"] if name not in names]
-    chapters = [{"file": name} for name in [*names[1:], *linked]]
+    chapters = [{"file": name} for name in [*names[1:], "book/appendix/bibliography"] if name != names[0]]
     folder = BUILD / "preview" / names[0].replace("/", "-")
     folder.mkdir(parents=True, exist_ok=True)
     toc = folder / "_toc.yml"

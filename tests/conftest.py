@@ -7,6 +7,7 @@ from hypothesis import settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # scikit-learn skips one of its checks without it
 
 # Machines are shared and noisy: a slow example is not a failure. Derandomised: a red run can be run again.
 settings.register_profile("course", deadline=None, max_examples=25, derandomize=True)

@@ -196,9 +196,10 @@ def logistic_newton(
     r"""Dual weights at the minimum of `logistic_objective`, by Newton's method.
 
     A step solves $(WK + \text{ridge}\, I)\, d = -r$ with $r = s(Ka) - y + \text{ridge}\, a$ and
-    $W = \operatorname{diag}(s(1-s))$; it is halved until $\|r\|$ falls. The matrix is invertible for every positive
-    semidefinite $K$, a singular one too. The ridge comes down by decades from the scale of $K$, each solution the
-    start of the next: near separable data a small ridge is hard to reach from $a = 0$.
+    $W = \operatorname{diag}(s(1-s))$, and is halved until $\|r\|$ falls. The matrix is invertible for every positive
+    semidefinite $K$, a singular one too, so there is always such a step. The ridge comes down by decades from the
+    scale of $K$, each solution the start of the next, which keeps the steps long where classes are nearly separable
+    or $K$ is badly scaled.
 
     It stops when $\max_i |r_i| \le$ `tol` $\max_i |\text{ridge}\, a_i|$, and warns if rounding or `max_iterations`
     leave $\max_i |r_i| >$ `tol`.

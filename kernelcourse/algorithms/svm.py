@@ -526,12 +526,12 @@ def _longest(room: Array, z: Array, d_room: Array, d_z: Array) -> float:
 def _kkt_solver(K: Array, diagonal: Array, *, offset: bool) -> _Solver:
     """A solver for d and d_b in `(K + diag(diagonal)) d + d_b = rhs`, `sum(d) = lack`; without offset d_b is 0."""
     factor = _cholesky(K, diagonal)
+    if not offset:
+        return lambda rhs, lack: (linalg.cho_solve(factor, rhs, check_finite=False), 0.0)
     ones = linalg.cho_solve(factor, np.ones(len(K)), check_finite=False)
 
     def solve(rhs: Array, lack: float) -> tuple[Array, float]:
         d = linalg.cho_solve(factor, rhs, check_finite=False)
-        if not offset:
-            return d, 0.0
         d_b = (d.sum() - lack) / ones.sum()
         return d - d_b * ones, d_b
 
@@ -570,6 +570,8 @@ def _start(dual: _Dual, alpha0: ArrayLike | None) -> Array:
 def _balanced(c: Array) -> Array:
     """Scale the heavier of the two classes down, so that the coefficients sum to 0."""
     plus, minus = c[c > 0].sum(), -c[c < 0].sum()
+    if abs(plus - minus) <= 1e-14 * (plus + minus):
+        return c  # what is at a bound stays there to the last digit
     lighter = min(plus, minus)
     return np.where(c > 0, c * (lighter / max(plus, _TINY)), c * (lighter / max(minus, _TINY)))
 

@@ -46,7 +46,9 @@ def call(function: Callable[..., Any], case: Case) -> Outcome:
                 value = function(*args)
         except (Exception, SystemExit) as raised:  # noqa: BLE001 - whatever a student's code raises becomes a report
             error = raised
-    changed = tuple(i for i, (before, after) in enumerate(zip(case.args, args, strict=True)) if not _same(before, after))
+    changed = tuple(
+        i for i, (before, after) in enumerate(zip(case.args, args, strict=True)) if not _same(before, after)
+    )
     return Outcome(case, value, error, changed, tuple(dict.fromkeys(calls)), output.getvalue())
 
 

@@ -39,7 +39,13 @@ def _plain_difference(got: Any, want: str | bool | np.bool_) -> str:
     if not isinstance(got, wanted):
         kind = "a string" if isinstance(want, str) else "True or False"
         return f"It returned {_kind(got)}, but {kind} is expected."
-    return "" if got == want else "The answer is the other one." if isinstance(want, (bool, np.bool_)) else "The text differs."
+    return (
+        ""
+        if got == want
+        else "The answer is the other one."
+        if isinstance(want, (bool, np.bool_))
+        else "The text differs."
+    )
 
 
 def _tuple_difference(got: Any, want: tuple[Any, ...], tolerance: float) -> str:
@@ -61,17 +67,22 @@ def _array_difference(got: Any, want: np.ndarray, tolerance: float) -> str:
         return f"It returned {_kind(got)}, but {'an array of ' if want.ndim else ''}real numbers are expected."
     if array.shape != want.shape:
         expected = f"{want.shape} is expected" if want.ndim else "a plain number is expected"
-        return f"The shape is {array.shape}, but {expected}." if array.ndim else f"It is a plain number, but shape {expected}."
+        return (
+            f"The shape is {array.shape}, but {expected}."
+            if array.ndim
+            else f"It is a plain number, but shape {expected}."
+        )
     if not np.isfinite(array).all():
         return f"It contains {'NaN' if np.isnan(array).any() else 'infinite values'}."
     off = np.abs(array.astype(float) - want)
-    if not off.size or off.max() <= tolerance * max(1.0, float(np.abs(want).max())):
+    wrong = off > tolerance * max(1.0, float(np.abs(want).max(initial=0.0)))
+    if not wrong.any():
         return ""
     if not want.ndim:
         return f"The value is off by {off.max():.3g}."
     worst = tuple(int(i) for i in np.unravel_index(np.argmax(off), off.shape))
-    wrong = int((off > tolerance * max(1.0, float(np.abs(want).max()))).sum())
-    return f"{wrong} of {off.size} entries differ, most at index {worst if len(worst) > 1 else worst[0]}, by {off.max():.3g}."
+    index = worst if len(worst) > 1 else worst[0]
+    return f"{wrong.sum()} of {off.size} entries differ, most at index {index}, by {off.max():.3g}."
 
 
 def _kind(value: Any) -> str:
@@ -106,7 +117,10 @@ def remarks(outcomes: Sequence[Outcome], wanted: Sequence[Any], tolerance: float
             found.append(f"Every value is {factor:.4g} times what it should be.")
     if any(_asymmetric(got) and not _asymmetric(want) for got, want, _ in known):
         found.append("The matrix is not symmetric, but it has to be.")
-    if any(outcome.value is not None and _cut_off(outcome.value, want) for outcome, want in zip(outcomes, wanted, strict=True)):
+    if any(
+        outcome.value is not None and _cut_off(outcome.value, want)
+        for outcome, want in zip(outcomes, wanted, strict=True)
+    ):
         found.append("The result holds whole numbers: was it stored in an array made from integer input?")
     return found
 

@@ -468,7 +468,9 @@ PIECES = (
         _primal_cases,
         [
             Mistake(sign_of_the_residual, "The sign is reversed: a = −(1/λ)(Φw − t), see below eq. (6)."),
-            Mistake(not_divided_by_lambda, "These are the residuals t − Φw themselves; a is 1/λ times them, see eq. (6)."),
+            Mistake(
+                not_divided_by_lambda, "These are the residuals t − Φw themselves; a is 1/λ times them, see eq. (6)."
+            ),
             Mistake(multiplied_by_lambda, "The residuals are multiplied by λ here; eq. (6) divides by it."),
         ],
     ),
@@ -494,7 +496,7 @@ PIECES = (
         [
             Mistake(
                 penalty_on_a,
-                "This matches a penalty λ/2 · aᵀa. What is penalised is wᵀw, and with w = Φᵀa that is aᵀKa; see eq. (8).",
+                "This matches a penalty λ/2 · aᵀa. The penalty is on wᵀw, and with w = Φᵀa that is aᵀKa; see eq. (8).",
             ),
             Mistake(
                 constant_dropped,
@@ -502,7 +504,7 @@ PIECES = (
             ),
             Mistake(
                 one_gram_matrix_short,
-                "This matches ½ aᵀKa as the first term. It is ½ ‖Ka‖² = ½ aᵀKKa: the fitted values are Ka; see eq. (8).",
+                "This matches ½ aᵀKa as the first term. It is ½ ‖Ka‖² = ½ aᵀKKa, as the fit is Ka; see eq. (8).",
             ),
             Mistake(cross_term_added, "The sign of aᵀKt is wrong: expand ½ ‖Ka − t‖² and compare with eq. (8)."),
         ],
@@ -529,7 +531,7 @@ PIECES = (
         [
             Mistake(
                 identity_missing,
-                "This matches K + λ instead of K + λI: the identity is missing, and λ lands on every entry; see eq. (10).",
+                "This matches K + λ instead of K + λI: the identity is missing, λ lands on every entry; see eq. (10).",
             ),
             Mistake(
                 ridge_times_n,
@@ -573,7 +575,9 @@ PIECES = (
         [
             Mistake(costs_swapped, "The two are swapped: the primal system is M×M, the dual system N×N."),
             Mistake(solving_forgotten, "This counts forming the matrices only; solving a system of size s adds s³/3."),
-            Mistake(forming_forgotten, "This counts solving only; each entry of ΦᵀΦ or ΦΦᵀ costs an inner product first."),
+            Mistake(
+                forming_forgotten, "This counts solving only; each entry of ΦᵀΦ or ΦΦᵀ costs an inner product first."
+            ),
         ],
     ),
     Piece(

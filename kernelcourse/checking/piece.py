@@ -45,7 +45,9 @@ class Piece:
     cases: Callable[[np.random.Generator], Iterable[Case]]
     mistakes: Sequence[Mistake] = ()
     tolerance: float = 1e-9
-    tolerance_reason: str = "sums of a few products lose a few of the 16 digits; 9 are left whatever the order of summation"
+    tolerance_reason: str = (
+        "sums of a few products lose a few of the 16 digits; 9 are left whatever the order of summation"
+    )
     allows: Sequence[str] = ()
 
     def examine(self, function: Callable[..., Any], rng: np.random.Generator, *, hidden: bool = False) -> Result:

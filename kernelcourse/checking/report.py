@@ -52,7 +52,9 @@ class Result:
         width = max((len(name) for name, _ in self.details), default=0)
         body = [textwrap.fill(self.problem, 100)]
         for name, value in self.details:
-            body.append(f"  {name:>{width}} = ".replace(" = ", ": " if name in _WORDS else " = ") + _indent(value, width + 5))
+            body.append(
+                f"  {name:>{width}} = ".replace(" = ", ": " if name in _WORDS else " = ") + _indent(value, width + 5)
+            )
         if self.hint:
             body.append(textwrap.fill(f"Hint: {self.hint}", 100, subsequent_indent="      "))
         return "\n".join([self.title, *(textwrap.indent(part, "  ") for part in body)])
@@ -62,9 +64,10 @@ class Result:
         """The verdict as a line or a box that reads in light and dark pages alike."""
         if self.passed:
             return f'<div style="color:{_GREEN};background:#eef7ef;padding:.3em .8em">{escape(self.title)}</div>'
+        pre = '<pre style="margin:0;padding:0;border:0;color:inherit;background:none">'
         rows = "".join(
             f'<tr><th scope="row" style="text-align:right;vertical-align:top">{escape(name)}</th>'
-            f'<td style="text-align:left"><pre style="margin:0;color:inherit;background:none">{escape(value)}</pre></td></tr>'
+            f'<td style="text-align:left">{pre}{escape(value)}</pre></td></tr>'
             for name, value in self.details
         )
         table = f'<table style="color:inherit;background:none">{rows}</table>' if rows else ""
@@ -173,7 +176,8 @@ class CheckFailed(AssertionError):
         if not self._shown:  # IPython renders an error more than once; one box is enough
             self._shown = True
             _display(self.verdict)
-        return [f"{result.piece}: {result.hint or result.problem}" for result in self.verdict.results]
+        lines = [f"{result.piece}: {result.hint or result.problem}" for result in self.verdict.results]
+        return [textwrap.fill(line, 100) for line in lines]
 
 
 def _display(verdict: Verdict) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 import textwrap
@@ -51,7 +50,7 @@ def execute(path: Path, *, timeout: int) -> Any:
 
     try:
         notebook = nbformat.read(path, as_version=4)
-    except (nbformat.reader.NotJSONError, json.JSONDecodeError, UnicodeDecodeError, AttributeError) as error:
+    except (ValueError, AttributeError, TypeError, KeyError) as error:  # nbformat's words for "not a notebook"
         raise CourseError(f"{path} is not a notebook") from error
     progress = Progress(len(notebook.cells))
     client = NotebookClient(
@@ -66,7 +65,9 @@ def execute(path: Path, *, timeout: int) -> Any:
     try:
         client.execute()
     except CellTimeoutError as error:
-        raise CourseError(f"a cell took more than {timeout} seconds: an endless loop? (--timeout allows more)") from error
+        raise CourseError(
+            f"a cell took more than {timeout} seconds: an endless loop? (--timeout allows more)"
+        ) from error
     except DeadKernelError as error:
         raise CourseError("the kernel died while running the notebook: out of memory?") from error
     finally:

@@ -21,7 +21,7 @@ def load_config(course: Course) -> Any:
 
 @contextmanager
 def nbgrader_api(course: Course, *, config: Any = None, gradebook: str = "") -> Iterator[Any]:
-    """nbgrader's own Python interface to a course, with the course's configuration and gradebook unless others are given.
+    """nbgrader's Python interface to a course, with the course's own configuration and gradebook by default.
 
     nbgrader starts `alembic` by name to make a gradebook; it lies beside the interpreter, which need not be on PATH.
     """

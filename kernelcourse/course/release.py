@@ -49,9 +49,10 @@ def release(course: Course, assignment: str, *, term: str | None = None) -> list
 
 
 def _lay_out_sources(course: Course, workshop: Course, assignment: str, term: str | None) -> None:
+    sources = course.sources(assignment)
     destination = workshop.solutions / assignment
     shutil.copytree(course.solutions / assignment, destination, ignore=shutil.ignore_patterns("*.md", "*.ipynb", ".*"))
-    for source in course.sources(assignment):
+    for source in sources:
         pair(source)
         notebook = read_source(source)
         if term is not None:

@@ -47,14 +47,12 @@ class ObjectKernel(Kernel):
     def _stated(self) -> Sequence[Hashable]:
         """The vocabulary, alphabet or universe that a finite feature map needs."""
         field = self.finite_with
-        stated = getattr(self, field) if field else None
-        if stated is None:
-            unstated, how = f"{field}=None", f"{field}=[...]"
-            hint = (
-                f"state its {field}, {repr(self).replace(unstated, how)}" if unstated in repr(self) else "it has no end"
-            )
-            raise NoFiniteFeatureMap(f"{self!r:.80} has no finite list of features: {hint}")
-        return stated
+        if field is not None and (stated := getattr(self, field)) is not None:
+            return stated
+        reason, unstated = "there is no end to what it counts", f"{field}=None"
+        if unstated in repr(self):
+            reason = f"state its {field}, {repr(self).replace(unstated, f'{field}=[...]')}"
+        raise NoFiniteFeatureMap(f"{self!r:.80} has no finite feature map: {reason}")
 
     def _latex_in(self, binding: int, x: str, z: str) -> str:
         inner = self.latex(x, z)

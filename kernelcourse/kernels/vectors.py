@@ -453,5 +453,5 @@ class Periodic(Radial):
         return False
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
-        inner = rf"\sum_j \sin^2\left(\pi ({x}_j - {z}_j) / {_number(self.period)}\right)"
+        inner = rf"\sum_j \sin^2\left(\pi ({{{x}}}_j - {{{z}}}_j) / {_number(self.period)}\right)"
         return rf"\exp\left(-\frac{{2 {inner}}}{{{_number(self.length)}^2}}\right)"

@@ -62,8 +62,8 @@ def test_three_pooled_perceptrons_solve_xor():
     np.testing.assert_array_equal(y, 2 * XOR_LABELS - 1)
 
 
-def test_two_perceptrons_without_the_constant_one_cannot_solve_xor():
-    # Their pool is odd: it cannot give (+1, +1) and (-1, -1) the same sign, whatever the votes.
+def test_at_least_one_and_not_both_need_the_third_perceptron():
+    # Their pool would have to be negative at the outputs (-1, +1) and (+1, -1), which are opposite.
     X = np.column_stack([XOR, np.ones(4)])
     W = [[1, 1, -0.5], [-1, -1, 1.5]]
     votes = itertools.product(np.linspace(-2, 2, 9), repeat=2)

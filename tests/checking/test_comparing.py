@@ -30,7 +30,14 @@ def test_one_entry_off_by_more_than_the_tolerance_is_found(want, data):
 
 @pytest.mark.parametrize(
     ("got", "want"),
-    [(True, True), (np.bool_(False), False), ("dual", "dual"), ((1, [2.0]), (1, np.array([2.0]))), ([1, 2], (1, 2)), (3, 3.0)],
+    [
+        (True, True),
+        (np.bool_(False), False),
+        ("dual", "dual"),
+        ((1, [2.0]), (1, np.array([2.0]))),
+        ([1, 2], (1, 2)),
+        (3, 3.0),
+    ],
 )
 def test_equal_in_meaning_is_equal(got, want):
     assert difference(got, want, 1e-9) == ""

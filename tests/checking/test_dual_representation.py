@@ -115,7 +115,9 @@ def test_another_correct_route_passes(route, piece, seed):
     assert isinstance(dual_representation.checks(seed)(**{piece: route}), Passed)
 
 
-@pytest.mark.parametrize("junk", [None, 3, "x", (), ([1], [2]), (np.zeros((3, 2)), [1, 2]), ([[np.nan]] * 3, [1, 0, -1])])
+@pytest.mark.parametrize(
+    "junk", [None, 3, "x", (), ([1], [2]), (np.zeros((3, 2)), [1, 2]), ([[np.nan]] * 3, [1, 0, -1])]
+)
 def test_junk_for_the_claim_is_a_wrong_answer_and_no_crash(junk):
     with pytest.raises(CheckFailed):
         dual_representation.checks(1)(not_a_kernel=lambda: junk)

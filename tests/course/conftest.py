@@ -76,7 +76,9 @@ class Graded:
     def check_cells(self):
         """grade_id of each check cell -> names of the pieces that it checks."""
         cells = [c for c in self.solution().cells if grade_meta(c).get("grade") and not grade_meta(c).get("solution")]
-        return {grade_meta(c)["grade_id"]: [name for name in self.pieces if f"{name}={name}" in c.source] for c in cells}
+        return {
+            grade_meta(c)["grade_id"]: [name for name in self.pieces if f"{name}={name}" in c.source] for c in cells
+        }
 
     def perfect(self):
         """The released notebook with every answer filled in from the solution."""
@@ -174,7 +176,7 @@ def shared_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def scaffold(shared_folder):
-    """A course whose only assignment comes from `kernelcourse new`, with its catalogue importable here and in kernels."""
+    """A course whose only assignment comes from `kernelcourse new`, with a catalogue that can be imported."""
     root = shared_folder / "scaffold"
     with FileLock(f"{root}.lock"):
         if not root.exists():
@@ -184,7 +186,9 @@ def scaffold(shared_folder):
             assert main(["new", SCAFFOLD, "--course", str(root)]) == 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(root), prepend=os.pathsep)
-        patch.setattr(kernelcourse.checking, "__path__", [*kernelcourse.checking.__path__, str(root / "kernelcourse/checking")])
+        patch.setattr(
+            kernelcourse.checking, "__path__", [*kernelcourse.checking.__path__, str(root / "kernelcourse/checking")]
+        )
         yield Course(root)
 
 

@@ -8,12 +8,15 @@ import jupytext
 
 from kernelcourse.checking import Claim, catalogue
 from kernelcourse.course.notebooks import cells, read_source
-
 from tests.course.conftest import RAISES, cell_by_id, grade_meta
 
 
 def points_by_cell(graded):
-    return {grade_meta(c)["grade_id"]: grade_meta(c)["points"] for c in graded.solution().cells if grade_meta(c).get("grade")}
+    return {
+        grade_meta(c)["grade_id"]: grade_meta(c)["points"]
+        for c in graded.solution().cells
+        if grade_meta(c).get("grade")
+    }
 
 
 # The text of an assignment
@@ -96,7 +99,9 @@ def test_a_perfect_submission_gets_full_marks(graded):
     points = points_by_cell(graded)
     scores = graded.scores("perfect")
     by_hand = {name for name, score in scores.items() if score is None}
-    assert by_hand == {grade_meta(c)["grade_id"] for c in graded.solution().cells if c.cell_type == "markdown" and grade_meta(c)}
+    assert by_hand == {
+        grade_meta(c)["grade_id"] for c in graded.solution().cells if c.cell_type == "markdown" and grade_meta(c)
+    }
     assert all(scores[name] == points[name] for name in scores if name not in by_hand)
     with graded.api.gradebook as gradebook:
         for grade in gradebook.find_submission_notebook(graded.stem, graded.assignment, "perfect").grades:

@@ -3,11 +3,13 @@
 import json
 import os
 import re
+import shutil
 
 import jupytext
 import nbformat
 import pytest
 
+from kernelcourse.course.engine import nbgrader_api
 from kernelcourse.course.errors import CourseError
 from kernelcourse.course.folder import Course
 from kernelcourse.course.notebooks import cells, pair, read_source, set_seed, term_seed
@@ -17,9 +19,18 @@ from tests.course.conftest import HERE, temporary_course
 ASSIGNMENT = "01-dual-representation"
 
 
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """A course with a release; making the gradebook takes nbgrader a while, so once is enough."""
+    course = temporary_course(tmp_path_factory.mktemp("released"), HERE, ASSIGNMENT)
+    release(course, ASSIGNMENT)
+    return course
+
+
 @pytest.fixture
-def course(tmp_path):
-    return temporary_course(tmp_path / "course", HERE, ASSIGNMENT)
+def course(released, tmp_path):
+    """A copy of it to play with."""
+    return Course(shutil.copytree(released.root, tmp_path / "course"))
 
 
 def notebook_bytes(course, **options):
@@ -28,27 +39,22 @@ def notebook_bytes(course, **options):
 
 
 def test_releasing_again_changes_no_byte_and_a_term_only_the_seed(course):
-    default = notebook_bytes(course)
+    default = (course.exercises / ASSIGNMENT / "dual-representation.ipynb").read_bytes()
     term = notebook_bytes(course, term="2027-spring")
     assert term != default
     assert notebook_bytes(course, term="2027-spring") == term
     assert notebook_bytes(course) == default
-    differing = [
-        (old, new) for old, new in zip(default.splitlines(), term.splitlines(), strict=True) if old != new
-    ]
+    differing = [(old, new) for old, new in zip(default.splitlines(), term.splitlines(), strict=True) if old != new]
     kinds = {re.sub(rb"[0-9a-f]{32}|\d+", b"#", old) for old, _ in differing}
     assert kinds == {b'    "SEED = #\\n",', b'     "checksum": "#",'}
     assert f"SEED = {term_seed('2027-spring')}".encode() in term
 
 
 def test_windows_line_endings_in_the_source_make_the_same_release(course):
-    default = notebook_bytes(course)
+    default = (course.exercises / ASSIGNMENT / "dual-representation.ipynb").read_bytes()
     (source,) = course.sources(ASSIGNMENT)
     source.write_bytes(source.read_bytes().replace(b"\n", b"\r\n"))
-    released = notebook_bytes(course)
-    assert b"\\r" not in released
-    assert b"\r" not in released
-    assert released == default
+    assert notebook_bytes(course) == default
 
 
 def test_data_files_are_released_but_not_the_text_of_the_solutions(course):
@@ -56,41 +62,34 @@ def test_data_files_are_released_but_not_the_text_of_the_solutions(course):
     (folder / "data").mkdir()
     (folder / "data" / "table.csv").write_text("x,t\n1,2\n")
     stale = course.exercises / ASSIGNMENT / "old.ipynb"
-    stale.parent.mkdir(parents=True)
     stale.write_text("{}")
     release(course, ASSIGNMENT)
-    released = {path.relative_to(course.exercises / ASSIGNMENT).as_posix() for path in stale.parent.rglob("*") if path.is_file()}
+    released = {
+        path.relative_to(course.exercises / ASSIGNMENT).as_posix() for path in stale.parent.rglob("*") if path.is_file()
+    }
     assert released == {"data/table.csv", "dual-representation.ipynb"}
 
 
-def test_cell_ids_come_from_the_grade_ids(course):
-    release(course, ASSIGNMENT)
-    notebook = json.loads((course.exercises / ASSIGNMENT / "dual-representation.ipynb").read_text(encoding="utf-8"))
+def test_cell_ids_come_from_the_grade_ids(released):
+    notebook = json.loads((released.exercises / ASSIGNMENT / "dual-representation.ipynb").read_text(encoding="utf-8"))
     for position, cell in enumerate(notebook["cells"]):
         assert cell["id"] == cell["metadata"].get("nbgrader", {}).get("grade_id", f"cell-{position:02}")
     assert len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
 
 
-def test_the_assignment_is_in_the_gradebook_afterwards(course):
-    from kernelcourse.course.engine import nbgrader_api
-
-    release(course, ASSIGNMENT)
-    with nbgrader_api(course) as api, api.gradebook as gradebook:
+def test_the_assignment_is_in_the_gradebook_afterwards(released):
+    with nbgrader_api(released) as api, api.gradebook as gradebook:
         notebook = gradebook.find_notebook("dual-representation", ASSIGNMENT)
         assert "check.hidden" in gradebook.find_source_cell("check-dual", notebook.name, ASSIGNMENT).source
 
 
-def test_the_formgrader_sees_the_paired_notebooks(course):
-    from kernelcourse.course.engine import nbgrader_api
-
-    release(course, ASSIGNMENT)
-    with nbgrader_api(course) as api:
+def test_the_formgrader_sees_the_paired_notebooks(released):
+    with nbgrader_api(released) as api:
         assert api.get_source_assignments() == {ASSIGNMENT}
         assert [notebook["name"] for notebook in api.get_notebooks(ASSIGNMENT)] == ["dual-representation"]
 
 
 def test_a_broken_solution_region_is_reported_and_the_old_release_stays(course):
-    release(course, ASSIGNMENT)
     released = course.exercises / ASSIGNMENT / "dual-representation.ipynb"
     before = released.read_bytes()
     (source,) = course.sources(ASSIGNMENT)
@@ -121,8 +120,9 @@ def test_a_folder_that_is_no_course_is_refused(tmp_path):
 
 def test_pairing_writes_the_notebook_once_and_then_leaves_both_alone(course):
     (source,) = course.sources(ASSIGNMENT)
-    pair(source)
     twin = source.with_suffix(".ipynb")
+    twin.unlink()
+    pair(source)
     assert cells(nbformat.read(twin, as_version=4)) == cells(read_source(source))
     before = (source.read_bytes(), twin.read_bytes())
     os.utime(twin, (2e9, 2e9))
@@ -132,7 +132,6 @@ def test_pairing_writes_the_notebook_once_and_then_leaves_both_alone(course):
 
 def test_an_edit_in_jupyter_reaches_the_text_and_the_other_way_round(course):
     (source,) = course.sources(ASSIGNMENT)
-    pair(source)
     twin = source.with_suffix(".ipynb")
     notebook = nbformat.read(twin, as_version=4)
     notebook.cells[0].source += "\n\nEdited in Jupyter."
@@ -142,7 +141,9 @@ def test_an_edit_in_jupyter_reaches_the_text_and_the_other_way_round(course):
     assert jupytext.read(source).cells[0].source.endswith("Edited in Jupyter.")
     assert cells(read_source(source)) == cells(notebook)
 
-    source.write_text(source.read_text(encoding="utf-8").replace("Edited in Jupyter.", "Edited as text."), encoding="utf-8")
+    source.write_text(
+        source.read_text(encoding="utf-8").replace("Edited in Jupyter.", "Edited as text."), encoding="utf-8"
+    )
     os.utime(source, (2.1e9, 2.1e9))
     pair(source)
     assert nbformat.read(twin, as_version=4).cells[0].source.endswith("Edited as text.")

@@ -25,6 +25,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.domains.python import PyXRefRole
 from sphinx.environment import BuildEnvironment
@@ -139,6 +140,15 @@ class LibraryRole(PyXRefRole):
         return title, target
 
 
+def plain_name(app: Sphinx, env: BuildEnvironment, node: nodes.Element, text: nodes.Element) -> nodes.Element | None:
+    """In a preview without the reference pages, a name that the library has is shown without a link."""
+    if node.get("refdomain") != "py" or any("documented" in notes for notes in env.metadata.values()):
+        return None
+    first, *rest = node["reftarget"].removeprefix(f"{LIBRARY}.").split(".")
+    holders = [getattr(module, first) for module in modules().values() if hasattr(module, first)]
+    return text if any(all(hasattr(holder, name) for name in rest) for holder in holders) else None
+
+
 # ---------------------------------------------------------------------------------------------------- docstrings
 
 
@@ -177,5 +187,6 @@ def convert_docstring(app: Sphinx, what: str, name: str, obj: Any, options: Any,
 def setup(app: Sphinx) -> None:
     app.connect("source-read", fill_blocks)
     app.connect("env-check-consistency", check_complete)
+    app.connect("missing-reference", plain_name)
     app.connect("autodoc-process-docstring", convert_docstring)
     app.add_role("lib", LibraryRole())

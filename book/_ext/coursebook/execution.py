@@ -1,7 +1,8 @@
 """The cache of executed notebooks remembers outputs only.
 
-Jupyter-cache finds a notebook by its code and returns its cells with the metadata that they had when they ran: a caption
-or an alternative text edited since would be lost. Here the outputs come from the cache and the metadata from the page.
+Jupyter-cache finds a notebook by its code and returns its cells with the metadata that they had when they ran: a
+caption or an alternative text edited since would be lost. Here the outputs come from the cache, the metadata from the
+page.
 """
 
 from __future__ import annotations

@@ -48,10 +48,18 @@ def rewrite_all(app: Sphinx, env: BuildEnvironment) -> list[str]:
     return list(env.found_docs) if env.pages_changed else []
 
 
-def unlabel_summaries(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Without myst-nb's label, a hidden cell is announced by the words that are seen: "Show code cell source"."""
-    if "body" in context:
-        context["body"] = context["body"].replace('<summary aria-label="Toggle hidden content">', "<summary>")
+# Markup of the extensions that a screen reader would stumble over: a label which hides the words that are seen, and
+# identifiers which sphinx-proof gives to every theorem and to every proof alike.
+REPAIRS = {
+    '<summary aria-label="Toggle hidden content">': "<summary>",
+    ' id="proof-content"': "",
+    '<div class="proof admonition" id="proof">\n<p>Proof. ': '<div class="proof admonition">\n<p><em>Proof.</em> ',
+}
+
+
+def repair_markup(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    for wrong, right in REPAIRS.items():
+        context["body"] = context.get("body", "").replace(wrong, right)
 
 
 def front_door(app: Sphinx, error: Exception | None) -> None:
@@ -66,5 +74,5 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-read", link_index, priority=200)  # after the table of contents is in, before it is collected
     app.connect("env-before-read-docs", note_changes)
     app.connect("env-updated", rewrite_all)
-    app.connect("html-page-context", unlabel_summaries)
+    app.connect("html-page-context", repair_markup)
     app.connect("build-finished", front_door)

@@ -1,0 +1,93 @@
+"""The files of the built book: links, anchors, identifiers, images, and the reference."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+
+
+class Page(HTMLParser):
+    """What the tests ask of a page: its identifiers, its links and its images."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.images: list[dict[str, str]] = []
+        self.tables_of_contents: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        if values.get("id"):
+            self.ids.append(values["id"])
+        self.links += [values[key] for key in ("href", "src") if values.get(key)]
+        if tag == "img":
+            self.images.append(values)
+
+
+@pytest.fixture(scope="module")
+def pages(html) -> dict[Path, Page]:
+    return {path: Page(path) for path in sorted(html.rglob("*.html")) if "_static" not in path.parts}
+
+
+def test_links_and_anchors_lead_somewhere(pages):
+    broken = []
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            if not target.is_file():
+                broken.append(f"{path.name}: {link}")
+            elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].ids:
+                broken.append(f"{path.name}: {link} (no such anchor)")
+    assert broken == []
+
+
+def test_identifiers_are_unique_on_a_page(pages):
+    for path, page in pages.items():
+        twice = {name for name in page.ids if page.ids.count(name) > 1} if len(set(page.ids)) < len(page.ids) else set()
+        assert not twice, f"{path.name}: {twice}"
+
+
+def test_images_say_what_they_show(pages):
+    for path, page in pages.items():
+        for image in page.images:
+            if "logo__image" in image.get("class", ""):  # beside the title in words: nothing to add
+                assert image["alt"] == ""
+            else:
+                assert len(image["alt"].split()) >= 4, f"{path.name}: {image}"
+                assert not re.search(r"\.(svg|png)$", image["alt"]), f"{path.name}: {image}"
+
+
+def test_every_public_name_is_in_the_reference(html, pages):
+    import kernelcourse
+
+    ids = {name for path, page in pages.items() if "api" in path.parts for name in page.ids}
+    names = [name for name in kernelcourse.__all__ if callable(getattr(kernelcourse, name))]
+    assert names
+    assert {f"kernelcourse.{name}" for name in names} <= ids
+
+
+def test_bibliography_lists_every_entry(html):
+    sources = (Path(__file__).parents[2] / "book/references.bib").read_text(encoding="utf-8")
+    page = (html / "book/appendix/bibliography.html").read_text(encoding="utf-8")
+    assert page.count('class="citation"') == len(re.findall(r"^@\w+\{", sources, re.MULTILINE))
+
+
+def test_nothing_needs_a_network(html):
+    """Style sheets and scripts that pages load fetch nothing from elsewhere."""
+    for path in sorted(html.rglob("*.css")):
+        assert not re.search(r"(url\(|@import\s+)[\"']?(https?:)?//", path.read_text(encoding="utf-8")), path.name
+
+
+def test_exercise_notebooks_are_no_pages(html):
+    assert not (html / "exercises").exists()
