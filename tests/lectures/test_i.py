@@ -119,7 +119,7 @@ KERNELS = [
 
 
 @pytest.mark.parametrize("kappa", [1, 3, 5])
-@pytest.mark.parametrize(("k", "by_hand"), KERNELS, ids=lambda value: repr(value) if not callable(value) else "")
+@pytest.mark.parametrize(("k", "by_hand"), KERNELS, ids=["linear", "gaussian", "cubic"])
 def test_I2_kernel_neighbours_is_algorithm_2_line_by_line(k, by_hand, kappa):
     X, y = labelled(3, n=25)
     Z = np.random.default_rng(4).normal(size=(10, 2))

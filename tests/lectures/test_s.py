@@ -161,13 +161,17 @@ def test_S3_dual_ridge_gives_w_and_the_same_predictions(seed, lam, n, d):
     np.testing.assert_allclose(Z @ primal_weights(X, y, ridge=lam), h, rtol=1e-6, atol=1e-8)
 
 
-def test_S3_dual_ridge_with_the_lecture_s_bias_is_the_constant_kernel_added():
+def test_S3_in_the_dual_a_penalised_bias_is_the_constant_kernel_added():
     X, y = regression(8)
+    X = X - X.mean(axis=0)
     Z = cloud(9, 5, 3)
-    primal = Ridge(ridge=2.0, offset="penalised").fit(X, y)
-    centred = Linear().centered(X)  # centring inputs is centring the linear kernel's features
-    dual = KernelRidge(centred, ridge=2.0, offset="penalised").fit(X, y)
-    np.testing.assert_allclose(dual.predict(Z), primal.predict(Z), rtol=1e-9)
+    design = np.column_stack([monomials(X, 2, offset=0.0), np.ones(len(y))])
+    w = np.linalg.solve(design.T @ design + 2.0 * np.eye(design.shape[1]), design.T @ (y - y.mean()))
+    expected = np.column_stack([monomials(Z, 2, offset=0.0), np.ones(5)]) @ w + y.mean()
+    k = Polynomial(2, offset=0.0)
+    np.testing.assert_allclose(KernelRidge(k, ridge=2.0, offset="penalised").fit(X, y).predict(Z), expected, rtol=1e-8)
+    a = dual_weights((k + 1)(X), y - y.mean(), ridge=2.0)
+    np.testing.assert_allclose(predict((k + 1)(Z, X), a) + y.mean(), expected, rtol=1e-8)
 
 
 # S4: the polynomial kernel and its theorem
