@@ -1,7 +1,7 @@
 // Small repairs; the pages read without them.
 
 // Search results come with an excerpt of each page, which a browser cannot fetch from disk.
-if (location.protocol === "file:" && window.DOCUMENTATION_OPTIONS) {
+if (location.protocol === "file:") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
 

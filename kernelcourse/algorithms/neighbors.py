@@ -124,6 +124,10 @@ def kernel_neighbors(
     if y.ndim != 1:
         raise ValueError(f"y must be 1-D, got shape {y.shape}")
     same_length(y, "y", D.shape[1])
+    k_train = vector(k_train, "k_train")
+    if np.ptp(k_train) == 0:
+        # A radial kernel: the nearest has the largest k. Next to 1 a small k would be lost, and all distances tie.
+        D = -points(K_test, "K_test")
     return vote(y[nearest(D, kappa)])
 
 

@@ -86,6 +86,7 @@ class Estimator:
         self.__dict__.pop("feature_names_in_", None)
         checked = self._points(X)
         if isinstance(checked, np.ndarray) and checked.ndim == 2:
+            checked = checked.copy()  # what the user does to X later must not change the predictions
             self.n_features_in_ = checked.shape[1]
             columns = getattr(X, "columns", None)
             if columns is not None and all(isinstance(c, str) for c in columns):

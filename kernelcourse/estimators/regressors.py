@@ -20,8 +20,8 @@ class Ridge(Regressor):
     r"""Ridge regression in feature space: $w = (\text{ridge}\, I + \Phi^\top\Phi)^{-1} \Phi^\top t$ (lecture B, eq. 5).
 
     `phi` maps n points to the (n, M) design matrix, for example `lambda X: monomials(X, 3)`; None is $\phi(x) = x$.
-    `offset` is "none", "penalised" (lecture S: X and t centred, a bias that is penalised like every weight) or "free"
-    (a bias that costs nothing, the b of lecture I).
+    `offset` is "none", "penalised" (lecture S: t is centred, and one more feature, 1, is penalised like every other) or
+    "free" (a bias that costs nothing, the b of lecture I). Lecture S centres X first; so may you.
 
     Fitted: `w_`, `b_` (0 without an offset).
 
@@ -46,10 +46,8 @@ class Ridge(Regressor):
         if offset == "none":
             self.w_, self.b_ = algorithms.primal_weights(Phi, t, ridge=ridge), 0.0
         elif offset == "penalised":
-            centred = algorithms.centred_with_bias(Phi, t)
-            *w, bias = algorithms.primal_weights(centred.X, centred.t, ridge=ridge)
-            self.w_ = np.array(w)
-            self.b_ = float(bias + centred.t_mean - self.w_ @ centred.x_mean)
+            *w, bias = algorithms.primal_weights(np.column_stack([Phi, np.ones(len(t))]), t - t.mean(), ridge=ridge)
+            self.w_, self.b_ = np.array(w), float(bias + t.mean())
         else:
             phi_mean, t_mean = Phi.mean(axis=0), t.mean()
             self.w_ = algorithms.primal_weights(Phi - phi_mean, t - t_mean, ridge=ridge)

@@ -105,7 +105,7 @@ def test_page_reads_without_javascript(html, browser, name):
     page.goto((html / name).as_uri())
     shown = page.url.removeprefix(html.as_uri() + "/")
     assert shown == ("book/intro.html" if name == "index.html" else name)
-    assert page.locator("main h1").first.is_visible()
+    assert page.locator("article h1").first.is_visible()
     formulas = page.locator("article .katex-html >> visible=true")
     if formulas.count():
         box = formulas.first.bounding_box()
