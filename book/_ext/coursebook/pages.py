@@ -48,11 +48,12 @@ def rewrite_all(app: Sphinx, env: BuildEnvironment) -> list[str]:
     return list(env.found_docs) if env.pages_changed else []
 
 
-# Markup of the extensions that a screen reader would stumble over: a label which hides the words that are seen, and
-# identifiers which sphinx-proof gives to every theorem and to every proof alike.
+# Markup of the extensions that a screen reader would stumble over: a label which hides the words that are seen,
+# identifiers which sphinx-proof gives to every theorem and to every proof alike, a role which ARIA has withdrawn.
 REPAIRS = {
     '<summary aria-label="Toggle hidden content">': "<summary>",
     ' id="proof-content"': "",
+    ' role="doc-biblioentry"': "",
     '<div class="proof admonition" id="proof">\n<p>Proof. ': '<div class="proof admonition">\n<p><em>Proof.</em> ',
 }
 
