@@ -6,7 +6,8 @@ A page asks for modules, or for packages with all their modules, in a block
     kernelcourse.kernels
     ```
 
-and the overview asks for all names in a block `{library-overview}`. A module that no page asks for is a warning.
+and the overview, in a block `{library-overview}`, for a table of their names. A module that no page asks for is a
+warning.
 
 Docstrings are written to be read in a terminal: Markdown's backticks, and formulas between dollar signs.
 `convert_docstring` turns them into what autodoc expects.
@@ -33,8 +34,7 @@ from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
 LIBRARY = "kernelcourse"
-BLOCK = re.compile(r"^```\{library\}\n(?P<wanted>.*?)^```$", re.DOTALL | re.MULTILINE)
-OVERVIEW = re.compile(r"^```\{library-overview\}\n```$", re.MULTILINE)
+BLOCK = re.compile(r"^```\{library(?P<overview>-overview)?\}\n(?P<wanted>.*?)^```$", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"``.+?``|`[^`]+`|\$[^$]+\$|[*_|\\]", re.DOTALL)
 
 # ------------------------------------------------------------------------------------------- what the library holds
@@ -85,49 +85,50 @@ def address(module: ModuleType, name: str) -> str:
 # --------------------------------------------------------------------------------------------------------- pages
 
 
-def entries(wanted: str) -> Iterator[str]:
-    """A section for each module within `wanted`, with autodoc's directive for each of its names."""
-    for module_name, module in modules().items():
-        if module_name != wanted and not module_name.startswith(f"{wanted}."):
-            continue
-        yield f"## `{module_name}`\n\n```{{eval-rst}}\n.. automodule:: {module_name}\n"
-        for name in public_names(module):
-            is_class = inspect.isclass(getattr(module, name))
-            yield f".. auto{'class' if is_class else 'function'}:: {address(module, name)}"
-            yield "   :members:\n" if is_class else ""
-        yield "```\n"
+def within(wanted: str) -> list[ModuleType]:
+    """The module of that name, or the modules of the package of that name."""
+    return [module for name, module in modules().items() if f"{name}.".startswith(f"{wanted}.")]
 
 
-def overview() -> Iterator[str]:
-    """A table for each module: its names, and the first sentence about each."""
-    for module_name, module in modules().items():
-        yield f"\n## `{module_name}`\n\n| name | what it is |\n|---|---|"
-        for name in public_names(module):
-            paragraph = (inspect.getdoc(getattr(module, name)) or "").split("\n\n")[0]
-            sentence = re.split(r"(?<=[.:]) (?=[A-Z`$])", " ".join(paragraph.split()))[0].rstrip(":")
-            yield f"| {{lib}}`{name} <{address(module, name)}>` | {sentence.replace('|', chr(92) + '|')} |"
+def entries(module: ModuleType) -> Iterator[str]:
+    """A section for a module, with autodoc's directive for each of its names."""
+    yield f"## `{module.__name__}`\n\n```{{eval-rst}}\n.. automodule:: {module.__name__}\n"
+    for name in public_names(module):
+        is_class = inspect.isclass(getattr(module, name))
+        yield f".. auto{'class' if is_class else 'function'}:: {address(module, name)}"
+        yield "   :members:\n" if is_class else ""
+    yield "```\n"
+
+
+def overview(module: ModuleType) -> Iterator[str]:
+    """A section for a module, with a table of its names and the first sentence about each."""
+    yield f"\n## `{module.__name__}`\n\n| name | what it is |\n|---|---|"
+    for name in public_names(module):
+        paragraph = (inspect.getdoc(getattr(module, name)) or "").split("\n\n")[0]
+        sentence = re.split(r"(?<=[.:]) (?=[A-Z`$])", " ".join(paragraph.split()))[0].rstrip(",:.")
+        yield f"| {{lib}}`{name} <{address(module, name)}>` | {sentence.replace('|', chr(92) + '|')} |"
 
 
 def fill_blocks(app: Sphinx, docname: str, source: list[str]) -> None:
-    def fill(match: re.Match[str]) -> str:
-        wanted = match["wanted"].split()
-        notes["documented"] = [m for m in modules() if any(f"{m}.".startswith(f"{w}.") for w in wanted)]
-        return "\n".join(line for name in wanted for line in entries(name))
-
-    def fill_overview(match: re.Match[str]) -> str:
-        notes["listed"] = list(modules())
-        return "\n".join(overview())
-
     notes = app.env.metadata[docname]  # kept with the page until it is read again
-    source[0] = OVERVIEW.sub(fill_overview, BLOCK.sub(fill, source[0]))
+
+    def fill(match: re.Match[str]) -> str:
+        wanted = [module for name in match["wanted"].split() for module in within(name)]
+        if not match["overview"]:
+            notes["documented"] = [module.__name__ for module in wanted]
+            notes["existing"] = list(modules())
+        describe = overview if match["overview"] else entries
+        return "\n".join(line for module in wanted for line in describe(module))
+
+    source[0] = BLOCK.sub(fill, source[0])
 
 
 def check_complete(app: Sphinx, env: BuildEnvironment) -> None:
-    """Every module of the overview has its entries on some page."""
-    documented, listed = (
-        {name for notes in env.metadata.values() for name in notes.get(key, [])} for key in ("documented", "listed")
+    """Every module of the library has its entries on some page, if the reference is built at all."""
+    existing, documented = (
+        {name for notes in env.metadata.values() for name in notes.get(key, [])} for key in ("existing", "documented")
     )
-    for name in sorted(listed - documented):
+    for name in sorted(existing - documented):
         logger.warning("no page of the reference asks for %s: name it in one of book/appendix/api/*.md", name)
 
 
@@ -184,9 +185,15 @@ def convert_docstring(app: Sphinx, what: str, name: str, obj: Any, options: Any,
     lines[:] = "\n\n".join(paragraphs).split("\n")
 
 
+def skip_fields(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """The fields of a named tuple have no docstring but Python's own: "Alias for field number 0"."""
+    return True if inspect.getdoc(obj) and inspect.getdoc(obj).startswith("Alias for field number") else None
+
+
 def setup(app: Sphinx) -> None:
     app.connect("source-read", fill_blocks)
     app.connect("env-check-consistency", check_complete)
     app.connect("missing-reference", plain_name)
+    app.connect("autodoc-skip-member", skip_fields)
     app.connect("autodoc-process-docstring", convert_docstring)
     app.add_role("lib", LibraryRole())

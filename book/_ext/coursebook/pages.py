@@ -53,7 +53,7 @@ def rewrite_all(app: Sphinx, env: BuildEnvironment) -> list[str]:
 REPAIRS = {
     '<summary aria-label="Toggle hidden content">': "<summary>",
     ' id="proof-content"': "",
-    ' role="doc-biblioentry"': "",
+    'role="doc-biblioentry"': 'role="listitem"',
     '<div class="proof admonition" id="proof">\n<p>Proof. ': '<div class="proof admonition">\n<p><em>Proof.</em> ',
 }
 

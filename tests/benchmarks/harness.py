@@ -1,0 +1,99 @@
+"""Ours and a peer, side by side in one run: interleaved, repeated, medians and their ratio.
+
+Machines are shared and noisy. A time by itself says little; the ratio of two times taken in turns says a lot.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+RESULTS = Path(__file__).resolve().parents[2] / "_build" / "bench"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One job: seconds of ours and of the peer (medians and minima), and how many times faster ours is."""
+
+    job: str
+    peer: str
+    ours: float
+    ours_best: float
+    theirs: float
+    theirs_best: float
+    ratio: float
+    spread: tuple[float, float]  # quartiles of the ratio of neighbouring runs
+    note: str = ""
+
+
+def seconds(function: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def compare(
+    job: str, ours: Callable[[], object], peer_name: str, peer: Callable[[], object], *, repeats: int = 7, note: str = ""
+) -> Row:
+    """Time both in turns, after one run of each that does not count."""
+    ours(), peer()
+    pairs = [(seconds(ours), seconds(peer)) for _ in range(repeats)]
+    mine, theirs = zip(*pairs, strict=True)
+    ratios = [b / a for a, b in pairs]
+    low, _, high = statistics.quantiles(ratios, n=4)
+    return Row(
+        job,
+        peer_name,
+        statistics.median(mine),
+        min(mine),
+        statistics.median(theirs),
+        min(theirs),
+        statistics.median(ratios),
+        (low, high),
+        note,
+    )
+
+
+def alone(job: str, function: Callable[[], object], note: str = "") -> Row:
+    """A time with no peer to hold it against."""
+    t = seconds(function)
+    return Row(job, "", t, t, float("nan"), float("nan"), float("nan"), (float("nan"),) * 2, note)
+
+
+def machine() -> dict[str, str]:
+    packages = {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "jupyter-book", "nbgrader")}
+    return {"python": platform.python_version(), "system": platform.system(), "cores": str(os.cpu_count()), **packages}
+
+
+def table(rows: list[Row]) -> str:
+    lines = ["| job | peer | ours (s) | peer (s) | peer / ours | quartiles | note |", "|---|---|---|---|---|---|---|"]
+    for r in rows:
+        ratio = f"{r.ratio:.2f} | {r.spread[0]:.2f} to {r.spread[1]:.2f}" if r.peer else "| "
+        theirs = f"{r.theirs:.4g}" if r.peer else ""
+        lines.append(f"| {r.job} | {r.peer} | {r.ours:.4g} | {theirs} | {ratio} | {r.note} |")
+    return "\n".join(lines)
+
+
+def write(name: str, rows: list[Row]) -> None:
+    """Print the table, and keep it as Markdown and JSON with the machine it was measured on."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    text = table(rows)
+    print(f"\n## {name}\n\n{text}", flush=True)
+    (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
+    record = {"machine": machine(), "rows": [asdict(r) for r in rows]}
+    (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def fresh_python(code: str) -> Callable[[], object]:
+    """Run code in a new interpreter."""
+    import subprocess
+
+    return lambda: subprocess.run([sys.executable, "-c", code], check=True)
