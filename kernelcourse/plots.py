@@ -367,7 +367,7 @@ def gram_heatmap(
     colours: Style = {"cmap": "Blues", "vmin": 0.0, "vmax": largest}
     if (K < 0).any():
         colours = {"cmap": "PuOr", "vmin": -largest, "vmax": largest}
-    ax = _axes(ax, x="point $m$", y="point $n$", size=(4.6, 3.8))
+    ax = _axes(ax, x="point $j$", y="point $i$", size=(4.6, 3.8))
     image = ax.imshow(K[np.ix_(chosen, chosen)], interpolation="nearest", **colours)
     ax.spines[:].set_visible(False)
     if n <= 12:
@@ -377,7 +377,7 @@ def gram_heatmap(
         ax.set_xticks([])
         ax.set_yticks([])
     if colorbar:
-        bar = ax.figure.colorbar(image, ax=ax, label="$K_{nm}$")
+        bar = ax.figure.colorbar(image, ax=ax, label="$K_{ij}$")
         bar.outline.set_visible(False)
         bar.ax.tick_params(width=0.6, labelsize="small")
     return ax

@@ -19,7 +19,7 @@ def test_the_two_commands_stand_at_the_top_and_exist():
     first = re.search(r"```\n(.*?)```", README, re.S).group(1)
     assert re.findall(r"^make (\w+)", first, re.M) == ["book", "test"]
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in re.findall(r"`?make (\w+)", README + (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
+    for target in re.findall(r"`make (\w+)", README + (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
         assert re.search(rf"^{target}:", makefile, re.M), f"make {target} does not exist"
     assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 

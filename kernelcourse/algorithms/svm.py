@@ -352,11 +352,11 @@ def _solve(dual: _Dual, c: Array, *, gap: float, max_steps: int) -> tuple[_Point
     n, steps = len(c), 0
     best = point = _certify(dual, c)
 
-    for _ in range(3):  # a fourth pass of cheap steps costs more than it saves the interior-point method
+    for budget in (0, n, n, n):  # first a look at a warm start; a fourth pass would cost more than it saves below
         if best.gap <= gap or steps >= max_steps:
             return best, steps
         c = point.c.copy()
-        steps += _descend(dual, c, min(n, max_steps - steps))
+        steps += _descend(dual, c, min(budget, max_steps - steps))
         point = _certify(dual, c)
         if point.gap < 1e-2:  # further away, guesses at who is at a bound are no good
             point, took = _put_on_margin(dual, point, min(5, max_steps - steps))

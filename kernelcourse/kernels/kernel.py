@@ -352,7 +352,8 @@ class Scaled(Compound):
         return f"{self.c!r} * {self.kernel._in(PRODUCT)}"
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"{_number(self.c)} \cdot {self.kernel._latex_in(PRODUCT, x, z)}"
+        inner = self.kernel._latex_in(PRODUCT, x, z)
+        return inner if self.c == 1 else rf"{_number(self.c)} \cdot {inner}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -463,7 +464,11 @@ class PolynomialOf(Compound):
         powers = ["", rf"\left({inner}\right)"] + [
             rf"\left({inner}\right)^{{{i}}}" for i in range(2, len(self.coefficients))
         ]
-        terms = [rf"{_number(c)}\,{power}" for c, power in zip(self.coefficients, powers, strict=False) if c]
+        terms = [
+            power if c == 1 and power else rf"{_number(c)}\,{power}"
+            for c, power in zip(self.coefficients, powers, strict=False)
+            if c
+        ]
         return rf"\left({' + '.join(terms) or '0'}\right)"
 
 

@@ -67,7 +67,9 @@ def open_page(contexts):
         page.troubles = []
         page.on("console", lambda m: m.type == "error" and page.troubles.append(f"console: {m.text}"))
         page.on("pageerror", lambda error: page.troubles.append(f"script: {error}"))
-        page.on("request", lambda r: r.url.split(":")[0] in ("file", "data") or page.troubles.append(f"asks for {r.url}"))
+        page.on(
+            "request", lambda r: r.url.split(":")[0] in ("file", "data") or page.troubles.append(f"asks for {r.url}")
+        )
         page.on("requestfailed", lambda r: page.troubles.append(f"does not get {r.url}"))
         page.goto(path.as_uri() + query)
         page.evaluate("document.fonts.ready")

@@ -9,7 +9,11 @@ import kernelcourse
 from kernelcourse import plots
 
 ROOT = Path(kernelcourse.__file__).parents[1]
-IDS = [f"{lecture}{i}" for lecture, last in {"B": 16, "I": 5, "S": 14, "K": 14, "H": 10}.items() for i in range(1, last + 1)]
+IDS = [
+    f"{lecture}{i}"
+    for lecture, last in {"B": 16, "I": 5, "S": 14, "K": 14, "H": 10}.items()
+    for i in range(1, last + 1)
+]
 PRACTISED = (
     "B2 B3 B4 B5 B6 B7 B9 B10 B12 B13 B14 B15 B16 I1 I2 I3 I5 S1 S2 S3 S4 S5 S6 S7 S9 S10 S12 "
     "K2 K3 K5 K7 K9 K10 K11 K12 H3 H5 H7 H9"

@@ -113,7 +113,7 @@ def fill_blocks(app: Sphinx, docname: str, source: list[str]) -> None:
     notes = app.env.metadata[docname]  # kept with the page until it is read again
 
     def fill(match: re.Match[str]) -> str:
-        wanted = [module for name in match["wanted"].split() for module in within(name)]
+        wanted = dict.fromkeys(module for name in match["wanted"].split() for module in within(name))
         if not match["overview"]:
             notes["documented"] = [module.__name__ for module in wanted]
             notes["existing"] = list(modules())
