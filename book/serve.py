@@ -1,4 +1,4 @@
-"""Serve the book on this machine, rebuild it when a page or the library changes, and reload the open page: `make serve`.
+"""Serve the book on this machine, rebuild it when a page or the library changes, reload the open page: `make serve`.
 
 The server is sphinx-autobuild's, with book/build.py in the place of sphinx-build.
 """

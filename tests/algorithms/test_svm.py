@@ -341,6 +341,15 @@ def test_a_start_at_the_solution_takes_no_step(solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
+def test_a_start_nearby_takes_few_steps(solver):
+    K, y = gaussian_problem(80)
+    fit = solver(K, y, lam=0.001, gap=1e-10)
+    near = solver(K, y, lam=0.001 * 1.0001, gap=1e-10, alpha0=fit.alpha)
+    assert near.gap <= 1e-10
+    assert near.steps <= 5 < 80 <= fit.steps
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_any_start_leads_to_the_same_function(solver):
     K, y = gaussian_problem(80)
     alpha0 = 10 * np.random.default_rng(0).normal(size=80)  # outside the box on both sides, and out of balance

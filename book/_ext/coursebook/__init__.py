@@ -8,10 +8,10 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from . import api, execution, figures, formulas, pages
+from . import api, figures, formulas, pages
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    for part in (formulas, execution, figures, api, pages):
+    for part in (formulas, figures, api, pages):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": False}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import myst_nb.sphinx_ext
+import sphinx_proof
 from docutils import nodes
 from sphinx.addnodes import toctree
 from sphinx.application import Sphinx
@@ -63,6 +65,16 @@ def repair_markup(app: Sphinx, page: str, template: str, context: dict[str, Any]
         context["body"] = context.get("body", "").replace(wrong, right)
 
 
+def copy_styles_early(app: Sphinx) -> None:
+    """Two extensions copy their style sheets after the pages are written.
+
+    A page's link to a style sheet carries a checksum, if the file is there: without this, only a second build's would.
+    """
+    if app.builder.format == "html":
+        sphinx_proof.copy_asset_files(app, None)
+        myst_nb.sphinx_ext.add_global_html_resources(app, None)
+
+
 def front_door(app: Sphinx, error: Exception | None) -> None:
     if error is None and app.builder.name == "html":
         page = app.builder.get_target_uri(app.config.root_doc)
@@ -72,6 +84,7 @@ def front_door(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     app.add_config_value("comments_config", {}, "")  # Jupyter Book sets it even where sphinx_comments is left out
     app.connect("config-inited", repository_links)
+    app.connect("builder-inited", copy_styles_early)
     app.connect("doctree-read", link_index, priority=200)  # after the table of contents is in, before it is collected
     app.connect("env-before-read-docs", note_changes)
     app.connect("env-updated", rewrite_all)
