@@ -45,8 +45,9 @@ def _step(rng: np.random.Generator, K: np.ndarray, lam: float) -> float:
 
 def _weights(rng: np.random.Generator, A: np.ndarray) -> np.ndarray:
     """Weights with predictions of at most 6, where log(1 - s) still has its digits however it is computed."""
-    weights = rng.normal(size=A.shape[1])
-    return weights * 6 / max(6.0, float(np.abs(A @ weights).max()))
+    weights = rng.normal(size=(A.shape[1],))
+    weights *= 6 / max(6.0, float(np.abs(A @ weights).max()))
+    return weights
 
 
 def _number_cases(rng: np.random.Generator) -> Iterator[Case]:
@@ -343,7 +344,8 @@ PIECES = (
             Mistake(
                 point_after_point,
                 "This renews the weights one after the other, each seeing those before it. That is a method too, but "
-                "batch gradient descent computes s(Ka) once for all points and then changes all of a: that is one dual step.",
+                "batch gradient descent computes s(Ka) once for all points and then changes all of a: that is one dual "
+                "step.",
             ),
             Mistake(
                 predictions_never_renewed,

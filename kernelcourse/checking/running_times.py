@@ -206,12 +206,12 @@ def every_point_every_time(K, y, epochs):
 
 
 def repeats_on_the_list(K, y, epochs):
-    L, counts = [], np.zeros(epochs)
+    times, counts = np.zeros(len(y)), np.zeros(epochs)
     for epoch in range(epochs):
         for i in range(len(y)):
-            counts[epoch] += len(L)
-            if y[i] * sum(y[j] * K[i, j] for j in L) <= 0:
-                L.append(i)
+            counts[epoch] += times.sum()
+            if y[i] * (K[i] @ (times * y)) <= 0:
+                times[i] += 1
     return counts
 
 

@@ -216,13 +216,13 @@ def dual_on_another_scale(alpha, K, y, lam):
 # Piece 6: the claim that all support vectors lie on the margin
 
 _WRONG_FORM = (
-    "Return three things: X, 2 to 100 points as the rows of an (n, d) array with entries between −10 and 10; y, a label "
-    "−1 or +1 for each; lam, a number from 0.0001 to 100."
+    "Return three things: X, 2 to 100 points as the rows of an (n, d) array with entries between −10 and 10; y, a "
+    "label −1 or +1 for each; lam, a number from 0.0001 to 100."
 )
 _ONE_CLASS = "All your labels are equal. Take points of both classes, so that there is something to separate."
 _NOBODY_INSIDE = (
-    "Every support vector of your example lies on the margin, as the claim says. Let a point stand in the way: one that is "
-    "too close to the boundary for the others, or on the wrong side of it. A larger λ widens the margin, too."
+    "Every support vector of your example lies on the margin, as the claim says. Let a point stand in the way: one "
+    "that is too close to the boundary for the others, or on the wrong side of it. A larger λ widens the margin, too."
 )
 _NOBODY_ON_IT = (
     "There is a support vector inside the margin, but none lies on it: λ is so large that no point reaches "
@@ -277,13 +277,13 @@ PIECES = (
         [
             Mistake(
                 perceptron_losses,
-                "This matches the perceptron's loss max(0, −y f). The hinge asks for more than the right side: a margin "
-                "of 1, max(0, 1 − y f); see eq. (2).",
+                "This matches the perceptron's loss max(0, −y f). The hinge asks for more than the right side: a "
+                "margin of 1, max(0, 1 − y f); see eq. (2).",
             ),
             Mistake(
                 reward_beyond_the_margin,
-                "This matches 1 − y f, which is negative beyond the margin. The hinge loss of eq. (2) stays at 0 there: "
-                "max(0, 1 − y f).",
+                "This matches 1 − y f, which is negative beyond the margin. The hinge loss of eq. (2) stays at 0 "
+                "there: max(0, 1 − y f).",
             ),
         ],
     ),
@@ -312,8 +312,8 @@ PIECES = (
         [
             Mistake(
                 votes_without_labels,
-                "This matches the sign of Σ α_i k(x_i, x): all points vote for +1. In eq. (1) a point's vote carries its "
-                "label, α_i y_i k(x_i, x).",
+                "This matches the sign of Σ α_i k(x_i, x): all points vote for +1. In eq. (1) a point's vote carries "
+                "its label, α_i y_i k(x_i, x).",
             ),
             Mistake(
                 undecided,
@@ -371,8 +371,9 @@ PIECES = (
         [
             Mistake(
                 all_at_once,
-                "This computes all y_i f(x_i) once for a pass and then changes all α_i together. One after the other is "
-                "wanted: each step of eq. (4) sees the f that the steps before it have made. (Together they overshoot.)",
+                "This computes all y_i f(x_i) once for a pass and then changes all α_i together. One after the other "
+                "is wanted: each step of eq. (4) sees the f that the steps before it have made. (Together they "
+                "overshoot.)",
             ),
         ],
         tolerance_reason="a step never increases an error in f, so rounding errors of 1e-16 do not grow on the way",
@@ -385,8 +386,8 @@ PIECES = (
         [
             Mistake(
                 dual_on_another_scale,
-                "This subtracts Σα_i − ½ αᵀD_yKD_yα. That is the dual on the textbooks' scale; the bound on lecture K's "
-                "objective is 2λ times it, see eq. (3).",
+                "This subtracts Σα_i − ½ αᵀD_yKD_yα. That is the dual on the textbooks' scale; the bound on lecture "
+                "K's objective is 2λ times it, see eq. (3).",
             ),
         ],
     ),

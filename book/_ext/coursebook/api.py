@@ -23,6 +23,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from functools import cache
+from itertools import takewhile
 from types import ModuleType
 from typing import Any
 
@@ -132,22 +133,36 @@ def check_complete(app: Sphinx, env: BuildEnvironment) -> None:
         logger.warning("no page of the reference asks for %s: name it in one of book/appendix/api/*.md", name)
 
 
+# ---------------------------------------------------------------------------------------------------------- links
+
+
+def resolve(target: str) -> str | None:
+    """The address in the reference of a name such as `dual_weights`, `ridge.predict`, `Kernel.diag` or `plots`."""
+    parts = target.split(".")
+    found = [name for name in modules() if f".{name}".endswith(f".{target}")]
+    for module_name, module in modules().items():
+        given = list(takewhile(module_name.split(".").__contains__, parts[:-1]))  # packages and module, as far as given
+        name, *members = parts[len(given) :]
+        value = getattr(module, name, None)
+        if name in public_names(module) and all(hasattr(value, member) for member in members):
+            found.append(".".join([address(module, name), *members]))
+    return min(found, key=lambda name: name.count("."), default=None)  # the function `logistic`, not its module
+
+
 class LibraryRole(PyXRefRole):
     """`` {lib}`dual_weights` `` links to the name's entry in the reference, whichever module holds it."""
 
     def process_link(self, env, refnode, has_explicit_title, title, target):
         title, target = super().process_link(env, refnode, has_explicit_title, title, target)
-        refnode.update_all_atts({"refdomain": "py", "reftype": "obj", "refspecific": True}, replace=True)
-        return title, target
+        address = resolve(target)
+        refnode.update_all_atts({"refdomain": "py", "reftype": "obj", "in_library": bool(address)}, replace=True)
+        return title, address or target
 
 
 def plain_name(app: Sphinx, env: BuildEnvironment, node: nodes.Element, text: nodes.Element) -> nodes.Element | None:
     """In a preview without the reference pages, a name that the library has is shown without a link."""
-    if node.get("refdomain") != "py" or any("documented" in notes for notes in env.metadata.values()):
-        return None
-    first, *rest = node["reftarget"].removeprefix(f"{LIBRARY}.").split(".")
-    holders = [getattr(module, first) for module in modules().values() if hasattr(module, first)]
-    return text if any(all(hasattr(holder, name) for name in rest) for holder in holders) else None
+    has_reference = any("documented" in notes for notes in env.metadata.values())
+    return text if node.get("in_library") and not has_reference else None
 
 
 # ---------------------------------------------------------------------------------------------------- docstrings
