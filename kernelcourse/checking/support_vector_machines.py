@@ -94,6 +94,8 @@ def _step_cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def _training_cases(rng: np.random.Generator) -> Iterator[Case]:
+    close = np.array([[2, 1], [1, 2]])  # the second step has to see what the first has done, far from the box's ends
+    yield Case((close, np.array([1, 1]), float(rng.uniform(0.02, 0.05)), 1), "two points close to each other")
     for epochs, (label, Phi, y) in enumerate(_problems(rng), start=1):
         yield Case((Phi @ Phi.T, y, _lam(rng), epochs), label)
 

@@ -21,7 +21,11 @@ export const WEIGHTS = {
 
 // How a step changes a value, how it changes the writing, the rule it follows, and when it follows it.
 const between = (sign) => (text, base) => `${text} ${sign} ${BASES[base].text}`;
-const bracket = (text) => (/^[^ ]+$/.test(text) ? text : `[${text}]`);
+function bracket(text) {
+  let outside = text; // what stands in no parentheses
+  for (let last = ""; last !== outside; ) [last, outside] = [outside, outside.replace(/\([^()]*\)|\[[^[\]]*\]|\|[^|]*\|/g, "")];
+  return outside.includes(" ") ? `[${text}]` : text;
+}
 const both = (valid, base) => valid && BASES[base].valid;
 export const STEPS = {
   plus: { value: (u, b, x, z) => u + BASES[b].k(x, z), text: between("+"), keeps: both, rule: "6.17" },

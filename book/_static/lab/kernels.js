@@ -41,7 +41,10 @@ export function gram(k, X) {
 
 export const linspace = (low, high, n) => Float64Array.from({ length: n }, (_, i) => low + ((high - low) * i) / (n - 1));
 
-// f(x, y) = sum_i c_i k(x_i, (x, y)) on the grid xs times ys, row after row. A Gaussian factors into its coordinates,
+// The points of the grid xs times ys, row after row.
+export const gridPoints = ({ xs, ys }) => Array.from(ys).flatMap((y) => Array.from(xs, (x) => [x, y]));
+
+// f(x, y) = sum_i c_i k(x_i, (x, y)) at the points of such a grid. A Gaussian factors into its coordinates,
 // so that it takes an exponential for each point and grid line only.
 export function surface(spec, X, c, xs, ys) {
   const values = new Float64Array(xs.length * ys.length);

@@ -1,5 +1,6 @@
 // The algorithms of kernelcourse.algorithms, on the Gram matrix: the same steps, the same ties, the same parameters.
 
+import { kernelOf, squaredDistance } from "./kernels.js";
 import { EPSILON, cholesky, choleskySolve, dot, multiply, solveRidge, zeros } from "./linalg.js";
 
 // --- ridge regression
@@ -85,11 +86,19 @@ export function vote(distances, y, kappa) {
   return sum === 0 ? y[nearest[0]] : Math.sign(sum);
 }
 
-// Squared distances in feature space, k(z, z) - 2 k(z, x_j) + k(x_j, x_j); under a kernel with k(x, x) = 1 their order
-// is that of -k, which does not round small values of k away.
-export function featureDistances(k, z, X, diagonal, radial) {
+// Squared distances from z in feature space, k(z, z) - 2 k(z, x_j) + k(x_j, x_j). Under a Gaussian kernel their order
+// is that of the distances in the plane, where nothing is lost in rounding.
+export function featureDistances(spec, z, X, diagonal) {
+  if (spec.kind === "gaussian") return Float64Array.from(X, (x) => squaredDistance(z, x));
+  const k = kernelOf(spec);
   const own = k(z, z);
-  return Float64Array.from(X, (x, j) => (radial ? -k(z, x) : own - 2 * k(z, x) + diagonal[j]));
+  return Float64Array.from(X, (x, j) => own - 2 * k(z, x) + diagonal[j]);
+}
+
+export function kernelNeighbors(spec, Z, X, y, kappa) {
+  const k = kernelOf(spec);
+  const diagonal = X.map((x) => k(x, x));
+  return Z.map((z) => vote(featureDistances(spec, z, X, diagonal), y, Math.min(kappa, y.length)));
 }
 
 // --- the support vector machine without offset

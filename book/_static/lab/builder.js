@@ -1,0 +1,89 @@
+// Put a kernel together, rule by rule, and see its slice, its Gram matrix and its eigenvalues.
+
+import { BASES, compose, counterexample, isNegative, spectrum, STEPS, WEIGHTS } from "./compose.js";
+import { linspace } from "./kernels.js";
+import { short } from "./draw.js";
+import { Lab } from "./widgets.js";
+
+const ROWS = ["step1", "step2", "step3", "step4", "step5"];
+const FACTORS = ["0.25", "0.5", "2", "-1"];
+
+const choices = { "": "nothing more" };
+for (const [name, sign] of [["plus", "+"], ["times", "×"], ["minus", "−"]]) {
+  for (const [base, { text }] of Object.entries(BASES)) choices[`${name} ${base}`] = `${sign} ${text}`;
+}
+for (const c of FACTORS) choices[`scale ${c}`] = `times ${short(Number(c))}`;
+Object.assign(choices, { "exp ": "exp(k)", "poly ": "1 + k + k²" });
+for (const [f, { text }] of Object.entries(WEIGHTS)) choices[`weight ${f}`] = `f(x) k f(x′), f = ${text[0]}`;
+
+export const recipeOf = (state) => ({
+  start: state.base,
+  steps: ROWS.map((row) => state[row]).filter(Boolean).map((text) => text.split(" ")),
+});
+
+export function builderFigure(root, { points }) {
+  const lab = new Lab(root, "builder", {
+    title: "Try it: build a kernel, or break one",
+    help: "Drag the points below the curve, or the cross x′; or reach them with the Tab key: arrows move them (with Shift, further), Page Up and Page Down go from point to point.",
+    start: { base: "linear", step1: "scale 0.25", step2: "exp ", step3: "weight bell", step4: "", step5: "", cross: [[2, 0]], points },
+  });
+  lab.select("base", "Start with", Object.fromEntries(Object.entries(BASES).map(([name, { text }]) => [name, text])));
+  ROWS.forEach((row, i) => {
+    lab.select(row, `Then ${i + 1}`, choices, { unless: (s) => i > 0 && !s[ROWS[i - 1]] && !s[row] });
+  });
+  const formula = lab.stage.appendChild(document.createElement("p"));
+  formula.className = "lab-formula";
+  const slice = lab.plot({ label: "The kernel against x, for the fixed point x′", x: [-5, 5], y: [0, 1], xLabel: "x", yLabel: "k(x, x′)", share: 1.3, aspect: 0.8 });
+  const heat = lab.plot({ label: "The Gram matrix of the points as a heat map", caption: "Gram matrix", x: [0, 1], y: [0, 1], aspect: 1, axes: false, least: 170, share: 0.6 });
+  const bars = lab.plot({ label: "The eigenvalues of the Gram matrix as bars", x: [0, 1], y: [0, 1], xLabel: "eigenvalues", ticks: false, aspect: 1.1, least: 200, share: 0.7 });
+  const grid = linspace(-5, 5, 201);
+  const below = lab.handles(slice, { fixed: 0 });
+  const at = lab.handles(slice, { key: "cross", name: "x′", fixed: 0 });
+  lab.run((state) => {
+    const recipe = recipeOf(state);
+    const { k, text, valid, broken } = compose(recipe);
+    const x = state.points.map((p) => p[0]);
+    const centre = state.cross[0]?.[0] ?? 0;
+    formula.textContent = `k(x, x′) = ${text}`;
+    const values = grid.map((z) => k(z, centre));
+    const { K, values: eigenvalues } = spectrum(k, x);
+    const largest = Math.max(...values.map(Math.abs), 1e-6);
+    const flat = K.flatMap((row) => Array.from(row));
+    root.classList.toggle("lab-broken", false);
+    if (![...values, ...flat].every((v) => Number.isFinite(v) && Math.abs(v) < 1e100)) {
+      for (const plot of lab.plots) plot.frame();
+      lab.note("The values are too large for floating-point numbers. Take an exponential or a square away.", true);
+      return;
+    }
+    const low = Math.min(0, ...values);
+    const high = Math.max(0, ...values);
+    const room = 0.14 * Math.max(high - low, largest * 0.5);
+    slice.y = [low - room, high + room];
+    below.fixed = low - 0.55 * room;
+    at.fixed = 0;
+    const found = valid ? null : counterexample(k, x);
+    const negative = found !== null;
+    root.classList.toggle("lab-broken", negative);
+    slice.frame();
+    slice.line([-5, 5], [0, 0], { colour: "soft", width: 1 });
+    slice.line(grid, values, { colour: negative ? "bad" : "minus", width: 2.5 });
+    slice.text(centre, 0, "×", { align: "center", size: 24, colour: "plus", dy: 8 });
+    x.forEach((v) => slice.mark(v, below.fixed, { hollow: true, size: 4.5 }));
+    const n = x.length;
+    heat.regions(K.toReversed().flatMap((row) => Array.from(row)), n, { full: Math.max(...flat.map(Math.abs), 1e-300), below: "plus", above: "minus", smooth: false });
+    heat.frame();
+    bars.x = [0.2, n + 0.8];
+    const top = Math.max(...eigenvalues.map(Math.abs), 1e-9);
+    bars.y = [Math.min(0, eigenvalues[0] * 1.15), Math.max(...eigenvalues, 0.1 * top) * 1.1];
+    bars.frame();
+    bars.line(bars.x, [0, 0], { colour: "soft", width: 1 });
+    eigenvalues.toReversed().forEach((v, i) => bars.bar(i + 1, 0, v, { colour: v < 0 && isNegative(eigenvalues) ? "bad" : "minus", width: 10 }));
+    const used = recipe.steps.map(([name]) => STEPS[name].rule);
+    if (valid) {
+      lab.note(`A kernel, by the rules${used.length ? ` ${[...new Set(used)].join(", ")}` : ""}. The smallest eigenvalue here is ${short(eigenvalues[0], 2)}: zero up to rounding, or positive, wherever you put the points.`);
+    } else if (negative) {
+      const list = (v) => Array.from(v, (each) => short(each, 3)).join(", ");
+      lab.note(`Not a kernel: ${broken}. At the points x = ${list(found.points)} the coefficients a = ${list(found.a)} give Σ aᵢ aⱼ k(xᵢ, xⱼ) = ${short(found.value)} < 0.`, true);
+    } else lab.note(`The rules do not vouch for it (${broken}), but neither these points nor 200 random sets are a counterexample.`);
+  });
+}

@@ -1,0 +1,158 @@
+// One data set, a kernel machine or a small network, and the hidden units of either.
+
+import { gridPoints, surface } from "./kernels.js";
+import { ACTIVATIONS, atRest, descend, forward, meanLoss, newNetwork } from "./network.js";
+import { short } from "./draw.js";
+import { kernelControls, specOf } from "./perceptron.js";
+import { CLASS_HELP, drawPoints, troubleWith, WarmSVM, windowOf } from "./svm.js";
+import { Lab } from "./widgets.js";
+
+const FINE = 64;
+const COARSE = 28;
+const UNITS = 8;
+const MOMENTUM = 0.9;
+const MOST = 5000; // epochs
+
+export function playgroundFigure(root, sets) {
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)");
+  const lab = new Lab(root, "playground", {
+    title: "Try it: features given, or features learned",
+    help: CLASS_HELP,
+    start: { data: "moons", model: "kernel", kernel: "gaussian", sigma: 0.5, degree: 3, lambda: 0.005, units: 4, layers: 1, activation: "tanh", step: 0.3, seed: 1, epochs: 0, adding: "1", points: sets.moons },
+  });
+  const machine = (s) => s.model === "kernel";
+  const learned = (s) => s.model === "network";
+  const restart = (s) => (s.epochs = 0);
+  lab.select("data", "Data", { moons: "moons", rings: "rings", xor: "exclusive or", own: "own points" }, {
+    chosen: (s) => {
+      s.points = s.data === "own" ? [] : structuredClone(sets[s.data]);
+      restart(s);
+    },
+  });
+  lab.select("model", "Model", { kernel: "kernel machine (SVM)", network: "small network (MLP)" });
+  kernelControls(lab, learned);
+  lab.slider("lambda", "λ", { min: 0.0001, max: 1, log: true, unless: learned });
+  lab.slider("units", "Hidden units", { min: 1, max: UNITS, step: 1, unless: machine });
+  lab.slider("layers", "Hidden layers", { min: 1, max: 2, step: 1, unless: machine });
+  lab.select("activation", "Activation", Object.fromEntries(Object.keys(ACTIVATIONS).map((name) => [name, name])), { unless: machine });
+  lab.slider("step", "Step size", { min: 0.01, max: 3, log: true, unless: machine });
+  let running = false;
+  const play = lab.button("Train", (s) => {
+    running = !running;
+    if (s.epochs >= MOST) restart(s);
+    tick();
+  }, { unless: machine });
+  lab.button("New weights", (s) => {
+    s.seed = (Math.round(s.seed) % 99) + 1;
+    restart(s);
+  }, { unless: machine });
+
+  const plane = lab.plot({ label: "Regions of the model", ...windowOf(sets.moons), aspect: 1, axes: false, share: 1.6 });
+  const minis = Array.from({ length: UNITS }, () => lab.plot({ label: "A hidden unit", caption: "unit", x: plane.x, y: plane.y, aspect: 1, axes: false, share: 0, least: 78 }));
+  const caption = document.createElement("p");
+  caption.className = "lab-caption";
+  const side = document.createElement("div");
+  side.className = "lab-units";
+  side.append(caption, ...minis.map((m) => m.cell));
+  lab.stage.append(side);
+  const handles = lab.handles(plane, { classes: true });
+  lab.edited = () => (lab.state.data = "own");
+
+  // The network of this state: made anew when its shape or seed changes, trained on until it has its epochs.
+  let net = { key: "", epochs: 0 };
+  function network(s, X, classes) {
+    const hidden = new Array(Math.round(s.layers)).fill(Math.round(s.units));
+    const key = [hidden, s.activation, s.seed].join();
+    if (net.key !== key || net.epochs > s.epochs) {
+      const layers = newNetwork([2, ...hidden, 2], s.activation, s.seed);
+      net = { key, layers, velocity: atRest(layers), epochs: 0 };
+    }
+    s.epochs = Math.min(MOST, Math.max(0, Math.round(s.epochs)));
+    for (; net.epochs < s.epochs; net.epochs++) descend(net.layers, net.velocity, s.activation, X, classes, s.step, MOMENTUM);
+    return net;
+  }
+
+  function tick() {
+    play.textContent = running ? "Pause" : "Train";
+    if (!running) return;
+    if (still.matches) running = false; // a single picture, of the end
+    lab.state.epochs += still.matches ? 500 : 10;
+    if (lab.state.epochs >= MOST || learned(lab.state) === false) running = false;
+    play.textContent = running ? "Pause" : "Train";
+    lab.changed();
+    if (running) requestAnimationFrame(tick);
+  }
+  lab.replaced = () => (running = false);
+
+  function drawUnits(pictures) {
+    minis.forEach((mini, i) => {
+      const picture = pictures[i];
+      mini.cell.hidden = !picture;
+      if (!picture) return;
+      mini.cell.firstChild.textContent = picture.name;
+      mini.regions(picture.values, COARSE, { full: picture.full });
+      mini.frame();
+    });
+  }
+
+  const solver = new WarmSVM();
+  lab.run((s) => {
+    const view = windowOf(sets[s.data] ?? sets.moons);
+    for (const plot of lab.plots) Object.assign(plot, view);
+    const trouble = troubleWith(s.points);
+    if (trouble) {
+      plane.frame();
+      drawUnits([]);
+      caption.textContent = "";
+      drawPoints(plane, s.points, { chosen: handles.chosen });
+      lab.note(trouble, true);
+      return;
+    }
+    const { xs, ys } = plane.grid(FINE);
+    let values;
+    let story;
+    let pictures;
+    let scores;
+    if (machine(s)) {
+      const spec = specOf(s);
+      const fit = solver.solve(spec, s.points, s.lambda, 60);
+      values = surface(spec, fit.X, fit.c, xs, ys);
+      scores = fit.margins;
+      const small = plane.grid(COARSE);
+      const largest = Array.from(fit.alpha.keys()).sort((i, j) => fit.alpha[j] - fit.alpha[i]).filter((i) => fit.alpha[i] > 1e-8 * fit.C);
+      pictures = largest.slice(0, UNITS).map((i) => {
+        const unit = surface(spec, [fit.X[i]], [fit.y[i]], small.xs, small.ys);
+        return { name: `α ${short(fit.alpha[i], 2)}`, values: unit, full: Math.max(...unit.map(Math.abs)) };
+      });
+      caption.textContent = `Units y k(xᵢ, ·): ${pictures.length} of ${largest.length}, the largest α first`;
+      story = `One unit for each of the ${largest.length} support vectors, fixed by the kernel; only the weights α are learned.`;
+    } else {
+      const classes = s.points.map((p) => (p[2] > 0 ? 1 : 0));
+      const X = s.points.map(([x, y]) => [x, y]);
+      const { layers } = network(s, X, classes);
+      const loss = meanLoss(layers, s.activation, X, classes);
+      if (!Number.isFinite(loss)) {
+        running = false;
+        plane.frame();
+        drawUnits([]);
+        drawPoints(plane, s.points);
+        lab.note("Training diverged: the step size is too large. Make it smaller and draw new weights.", true);
+        return;
+      }
+      const out = (x) => forward(layers, s.activation, x);
+      values = Float64Array.from(gridPoints({ xs, ys }), (z) => out(z).at(-1)[1] - out(z).at(-1)[0]);
+      scores = X.map((x, i) => (2 * classes[i] - 1) * (out(x).at(-1)[1] - out(x).at(-1)[0]));
+      const last = gridPoints(plane.grid(COARSE)).map((z) => out(z).at(-2));
+      const { W } = layers.at(-1);
+      pictures = W.map((row, j) => ({ name: `w ${short(row[1] - row[0], 2)}`, values: last.map((h) => h[j]), full: Math.max(1, ...last.map((h) => Math.abs(h[j]))) }));
+      caption.textContent = "Units of the last hidden layer, with their weight w in the output";
+      story = `Epoch ${s.epochs}${s.epochs >= MOST ? " (the last)" : ""}, loss ${short(loss)}. The units are learned with the weights${s.epochs ? "" : ": press Train"}.`;
+    }
+    plane.regions(values, FINE);
+    plane.contour(values, FINE, 0);
+    plane.frame();
+    drawPoints(plane, s.points, { chosen: handles.chosen });
+    drawUnits(pictures);
+    lab.note(`${story} ${scores.filter((m) => m <= 0).length} of ${s.points.length} points are on the wrong side.`);
+  });
+}

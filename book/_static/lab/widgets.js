@@ -1,0 +1,367 @@
+// What all figures share: controls, handles to drag, the sentence below, and the state in the page's address.
+
+import { coloursOf, Plot, short } from "./draw.js";
+
+const make = (tag, attributes = {}, ...children) => {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+};
+
+// --- the state as text: #lab-svm=sigma:0.7,points:...&lab-dual=...
+
+// A point [x, y, label] in seven characters: coordinates to 1/1000 within ±20, and the label.
+const UNIT = 1000;
+const REACH = 20;
+export const snap = (v) => Math.round(Math.min(REACH, Math.max(-REACH, v)) * UNIT) / UNIT;
+const code = (v) => Math.round((v + REACH) * UNIT).toString(36).padStart(3, "0");
+const encodePoint = ([x, y, label = 0]) => code(x) + code(y) + (label + 1);
+const decodePoint = (text) => {
+  const [x, y] = [0, 3].map((at) => snap(parseInt(text.slice(at, at + 3), 36) / UNIT - REACH));
+  return [x, y, Number(text[6]) - 1];
+};
+
+export const encode = (state, start) =>
+  Object.keys(start)
+    .map((key) => {
+      const text = (v) => (Array.isArray(v) ? v.map(encodePoint).join("") : encodeURIComponent(v));
+      return text(state[key]) === text(start[key]) ? "" : `${key}:${text(state[key])}`;
+    })
+    .filter(Boolean)
+    .join(",");
+
+export function decode(text, start) {
+  const state = structuredClone(start);
+  for (const part of text.split(",")) {
+    const [key, value = ""] = part.split(":");
+    if (!Object.hasOwn(start, key)) continue;
+    if (Array.isArray(start[key])) {
+      const points = (value.match(/.{7}/g) ?? []).slice(0, 400).map(decodePoint);
+      if (points.flat().every(Number.isFinite)) state[key] = points;
+    } else if (typeof start[key] === "number") {
+      if (value !== "" && Number.isFinite(Number(value))) state[key] = Number(value);
+    } else {
+      try {
+        state[key] = decodeURIComponent(value);
+      } catch {
+        continue; // a link cut short
+      }
+    }
+  }
+  return state;
+}
+
+const fragmentParts = () => location.hash.slice(1).split("&").filter(Boolean);
+
+// --- one figure on a page
+
+export class Lab {
+  constructor(root, name, { title, help, start }) {
+    Object.assign(this, { root, name, start, state: structuredClone(start), syncs: [], layers: [], plots: [] });
+    const id = `lab-${name}-${document.querySelectorAll(".lab-title").length}`;
+    root.setAttribute("role", "group");
+    root.setAttribute("aria-labelledby", id);
+    this.controls = make("div", { class: "lab-controls" });
+    this.stage = make("div", { class: "lab-stage" });
+    this.sentence = make("p", { class: "lab-note" });
+    this.spoken = make("p", { class: "lab-spoken", role: "status" });
+    this.help = make("p", { class: "lab-help", id: `${id}-help` }, help);
+    this.link = make("a", { href: "#" }, "Link to this state");
+    const reset = make("button", { type: "button" }, "Reset");
+    reset.addEventListener("click", () => this.set(structuredClone(this.start)));
+    const foot = make("div", { class: "lab-foot" }, reset, this.link);
+    root.append(make("p", { class: "lab-title", id }, title), this.controls, this.stage, this.sentence, this.spoken);
+    root.append(this.help, foot);
+  }
+
+  // Call when all controls and plots are there.
+  run(draw) {
+    this.paint = draw;
+    new ResizeObserver(() => this.resized()).observe(this.stage);
+    new MutationObserver(() => this.recolour()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    window.addEventListener("hashchange", () => this.restore());
+    this.colours = coloursOf(this.root);
+    if (!this.restore()) this.drawNow();
+  }
+
+  set(state) {
+    this.state = state;
+    this.replaced?.();
+    for (const sync of this.syncs) sync();
+    this.changed();
+  }
+
+  restore() {
+    const own = `lab-${this.name}=`;
+    const part = fragmentParts().find((text) => text.startsWith(own));
+    if (part === undefined || part === own + encode(this.state, this.start)) return false;
+    this.set(decode(part.slice(own.length), this.start));
+    this.root.scrollIntoView({ block: "center" });
+    return true;
+  }
+
+  // The state has changed: draw with the next frame, and put it into the address when things calm down.
+  changed() {
+    this.frame ??= requestAnimationFrame(() => this.drawNow());
+    clearTimeout(this.saving);
+    this.saving = setTimeout(() => this.save(), 400);
+  }
+
+  save() {
+    const own = `lab-${this.name}=`;
+    const text = encode(this.state, this.start);
+    const others = fragmentParts().filter((part) => !part.startsWith(own));
+    const labs = others.filter((part) => part.startsWith("lab-"));
+    this.link.href = `#${own}${text}`;
+    const hash = text ? [...labs, own + text] : labs.length ? labs : others;
+    history.replaceState(null, "", hash.length ? `#${hash.join("&")}` : location.pathname + location.search);
+    this.spoken.textContent = this.sentence.textContent;
+  }
+
+  drawNow() {
+    cancelAnimationFrame(this.frame);
+    this.frame = null;
+    this.note("");
+    for (const plot of this.plots) plot.begin(this.colours);
+    this.paint(this.state);
+    for (const layer of this.layers) layer.place();
+  }
+
+  resized() {
+    for (const plot of this.plots) plot.resize();
+    this.drawNow();
+  }
+
+  recolour() {
+    this.colours = coloursOf(this.root);
+    this.drawNow();
+  }
+
+  // The sentence below the figure: what is to be seen, or why there is nothing to see.
+  note(text, bad = false) {
+    if (this.sentence.textContent !== text) this.sentence.textContent = text;
+    this.sentence.classList.toggle("lab-bad", bad);
+  }
+
+  // --- controls
+
+  slider(key, label, { min, max, log = false, step = log ? 0.01 : (max - min) / 100, digits = 3, unless = null }) {
+    const to = log ? Math.log10 : Number;
+    const from = (v) => (log ? Number((10 ** v).toPrecision(digits)) : Number(v));
+    const input = make("input", { type: "range", min: to(min), max: to(max), step });
+    const value = make("output");
+    const row = make("label", { class: "lab-slider" }, make("span", {}, label), input, value);
+    const sync = () => {
+      this.state[key] = Math.min(max, Math.max(min, this.state[key]));
+      input.value = to(this.state[key]);
+      value.textContent = short(this.state[key]);
+      input.setAttribute("aria-valuetext", value.textContent);
+      row.hidden = Boolean(unless?.(this.state));
+    };
+    input.addEventListener("input", () => {
+      this.state[key] = from(Number(input.value));
+      for (const each of this.syncs) each();
+      this.changed();
+    });
+    this.controls.append(row);
+    this.syncs.push(sync);
+    sync();
+    return row;
+  }
+
+  select(key, label, options, { unless = null, parent = this.controls, chosen = null } = {}) {
+    const input = make("select");
+    for (const [value, text] of Object.entries(options)) input.append(make("option", { value }, text));
+    const row = make("label", { class: "lab-select" }, make("span", {}, label), input);
+    const sync = () => {
+      if (!Object.hasOwn(options, this.state[key])) this.state[key] = this.start[key];
+      input.value = this.state[key];
+      row.hidden = Boolean(unless?.(this.state));
+    };
+    input.addEventListener("change", () => {
+      this.state[key] = input.value;
+      chosen?.(this.state);
+      for (const each of this.syncs) each();
+      this.changed();
+    });
+    parent.append(row);
+    this.syncs.push(sync);
+    sync();
+    return row;
+  }
+
+  button(label, act, { unless = null } = {}) {
+    const button = make("button", { type: "button" }, label);
+    button.addEventListener("click", () => {
+      act(this.state);
+      for (const each of this.syncs) each();
+      this.changed();
+    });
+    this.controls.append(button);
+    const sync = () => (button.hidden = Boolean(unless?.(this.state)));
+    this.syncs.push(sync);
+    sync();
+    return button;
+  }
+
+  // --- plots and their handles
+
+  // `share` is its part of the row's width, `least` the width in pixels below which it goes to a row of its own.
+  plot({ share = 1, least = 300, caption = "", ...options }) {
+    const box = make("div", { class: "lab-plot" });
+    const cell = make("div", { class: "lab-cell", style: `flex: ${share} 1 ${least}px` });
+    if (caption) cell.append(make("p", { class: "lab-caption" }, caption));
+    cell.append(box);
+    this.stage.append(cell);
+    const plot = new Plot(box, options);
+    plot.cell = cell;
+    this.plots.push(plot);
+    return plot;
+  }
+
+  handles(plot, options) {
+    const layer = new Handles(this, plot, options);
+    this.layers.push(layer);
+    return layer;
+  }
+}
+
+// Points to drag: state[key] holds [x, y, label]. With `classes` a click on free ground adds a point of state.adding,
+// the space bar changes a point's class and Delete removes it. `fixed` is a height that the points keep.
+class Handles {
+  constructor(lab, plot, { key = "points", name = "Point", classes = false, fixed = null, describe = null, limit = 250 }) {
+    Object.assign(this, { lab, plot, key, name, classes, fixed, describe, limit, elements: [], current: 0 });
+    if (!classes) return;
+    plot.canvas.addEventListener("click", (event) => this.add(...plot.at(event.offsetX, event.offsetY)));
+    lab.select("adding", "New points are", { 1: "+1 (squares)", "-1": "−1 (circles)" });
+    lab.button("Add a point", () => {
+      this.add((plot.x[0] + plot.x[1]) / 2, (plot.y[0] + plot.y[1]) / 2);
+      this.elements[this.current].focus();
+    });
+    lab.button("Switch class", () => this.flip(this.current));
+    lab.button("Remove point", () => this.remove(this.current));
+  }
+
+  // The point that the buttons act on, once one has been touched.
+  get chosen() {
+    return this.touched ? this.current : -1;
+  }
+
+  get points() {
+    return this.lab.state[this.key];
+  }
+
+  add(x, y) {
+    if (this.points.length >= this.limit) return;
+    this.points.push([snap(x), snap(y), Number(this.lab.state.adding)]);
+    this.current = this.points.length - 1;
+    this.edited();
+    this.place();
+  }
+
+  flip(i) {
+    if (!this.points[i]) return;
+    this.points[i][2] *= -1;
+    this.edited();
+  }
+
+  remove(i) {
+    if (!this.points[i]) return;
+    this.points.splice(i, 1);
+    this.current = Math.max(0, Math.min(i, this.points.length - 1));
+    this.edited();
+  }
+
+  edited() {
+    this.touched = true;
+    this.lab.edited?.();
+    this.lab.changed();
+  }
+
+  move(i, x, y) {
+    const inside = (v, [low, high]) => snap(Math.min(high, Math.max(low, v)));
+    this.points[i][0] = inside(x, this.plot.x);
+    if (this.fixed === null) this.points[i][1] = inside(y, this.plot.y);
+    this.edited();
+  }
+
+  create(i) {
+    const { plot } = this;
+    const element = make("span", { class: "lab-handle", role: "slider", tabindex: -1, "aria-describedby": this.lab.help.id });
+    element.addEventListener("focus", () => {
+      this.current = i;
+      this.touched = true;
+      this.place();
+      if (this.classes) this.lab.changed(); // the chosen point is drawn larger
+    });
+    element.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      element.setPointerCapture(event.pointerId);
+      element.focus({ preventScroll: true });
+    });
+    element.addEventListener("pointermove", (event) => {
+      if (!element.hasPointerCapture(event.pointerId)) return;
+      const box = plot.canvas.getBoundingClientRect();
+      this.move(i, ...plot.at(event.clientX - box.left, event.clientY - box.top));
+    });
+    element.addEventListener("keydown", (event) => this.pressed(event, i));
+    plot.box.append(element);
+    return element;
+  }
+
+  pressed(event, i) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const [x, y] = this.points[i];
+    const part = event.shiftKey ? 0.1 : 0.01;
+    const [dx, dy] = [this.plot.x, this.plot.y].map(([low, high]) => part * (high - low));
+    const go = (to) => {
+      this.current = (to + this.points.length) % this.points.length;
+      this.place();
+      this.elements[this.current].focus();
+    };
+    const acts = {
+      ArrowLeft: () => this.move(i, x - dx, y),
+      ArrowRight: () => this.move(i, x + dx, y),
+      ArrowUp: () => (this.fixed === null ? this.move(i, x, y + dy) : this.move(i, x + dx, y)),
+      ArrowDown: () => (this.fixed === null ? this.move(i, x, y - dy) : this.move(i, x - dx, y)),
+      PageDown: () => go(i + 1),
+      PageUp: () => go(i - 1),
+      Home: () => go(0),
+      End: () => go(-1),
+      ...(this.classes && {
+        " ": () => this.flip(i),
+        Delete: () => {
+          this.remove(i);
+          this.place();
+          this.elements[this.current]?.focus();
+        },
+      }),
+    };
+    if (!Object.hasOwn(acts, event.key)) return;
+    event.preventDefault();
+    acts[event.key]();
+  }
+
+  // Bring the elements to the points. Only the current one is a stop of the Tab key.
+  place() {
+    const { plot, points } = this;
+    while (this.elements.length > points.length) this.elements.pop().remove();
+    while (this.elements.length < points.length) this.elements.push(this.create(this.elements.length));
+    this.current = Math.min(this.current, Math.max(0, points.length - 1));
+    this.elements.forEach((element, i) => {
+      const [x, y, label] = points[i];
+      const height = this.fixed ?? y;
+      const words = `x ${short(x)}${this.fixed === null ? `, y ${short(y)}` : ""}${this.classes ? `, class ${label > 0 ? "+1" : "−1"}` : ""}`;
+      const where = `translate(${plot.px(x).toFixed(1)}px, ${plot.py(height).toFixed(1)}px)`;
+      if (element.where !== where) element.style.transform = element.where = where;
+      const tab = i === this.current ? 0 : -1;
+      if (element.tabIndex !== tab) element.tabIndex = tab;
+      const told = words + (this.describe ? `, ${this.describe(i)}` : "");
+      if (element.told === told) return;
+      element.told = told;
+      const facts = { label: `${this.name} ${i + 1}`, valuemin: plot.x[0], valuemax: plot.x[1], valuenow: x, valuetext: told };
+      for (const [fact, value] of Object.entries(facts)) element.setAttribute(`aria-${fact}`, value);
+    });
+  }
+}
