@@ -34,6 +34,23 @@ def is_cached(notebook: NotebookNode, cache: JupyterCacheAbstract) -> bool:
         return False
 
 
+def join_streams(notebook: NotebookNode) -> None:
+    """Put together what a cell printed in several pieces.
+
+    Where a kernel cuts its output depends on the machine's load; joined as it is, the page does not.
+    """
+    for cell in notebook.cells:
+        joined: list[NotebookNode] = []
+        for output in cell.get("outputs", []):
+            before = joined[-1] if joined else {}
+            if output["output_type"] == "stream" and before.get("name") == output["name"]:
+                before["text"] += output["text"]
+            else:
+                joined.append(output)
+        if "outputs" in cell:
+            cell["outputs"] = joined
+
+
 def run_notebooks(paths: Iterable[Path], *, cache_folder: Path, syntax: Sequence[str], timeout: float) -> bool:
     """Run the notebooks that the cache does not know, and tell whether all succeeded. `timeout` is for a cell.
 
@@ -44,6 +61,7 @@ def run_notebooks(paths: Iterable[Path], *, cache_folder: Path, syntax: Sequence
 
     def execute(path: Path) -> tuple[float, str | None]:
         result = single_nb_execution(todo[path], cwd=str(path.parent), timeout=timeout, allow_errors=False)
+        join_streams(todo[path])
         return result.time, result.err and str(result.err)
 
     alone = [path for path, notebook in todo.items() if notebook.metadata.get("alone")]

@@ -34,8 +34,8 @@ export function builderFigure(root, { points }) {
   const formula = lab.stage.appendChild(document.createElement("p"));
   formula.className = "lab-formula";
   const slice = lab.plot({ label: "The kernel against x, for the fixed point x′", x: [-5, 5], y: [0, 1], xLabel: "x", yLabel: "k(x, x′)", share: 1.3, aspect: 0.8 });
-  const heat = lab.plot({ label: "The Gram matrix of the points as a heat map", caption: "Gram matrix", x: [0, 1], y: [0, 1], aspect: 1, axes: false, least: 170, share: 0.6 });
-  const bars = lab.plot({ label: "The eigenvalues of the Gram matrix as bars", x: [0, 1], y: [0, 1], xLabel: "eigenvalues", ticks: false, aspect: 1.1, least: 200, share: 0.7 });
+  const heat = lab.plot({ label: "The Gram matrix of the points as a heat map", caption: "Gram matrix", x: [0, 1], y: [0, 1], aspect: 1, axes: false, least: 130, share: 0.6 });
+  const bars = lab.plot({ label: "The eigenvalues of the Gram matrix as bars", x: [0, 1], y: [0, 1], xLabel: "eigenvalues", ticks: false, aspect: 1.1, least: 150, share: 0.7 });
   const grid = linspace(-5, 5, 201);
   const below = lab.handles(slice, { fixed: 0 });
   const at = lab.handles(slice, { key: "cross", name: "x′", fixed: 0 });

@@ -140,7 +140,7 @@ export class Plot {
     pen.stroke();
     if (ring) {
       pen.beginPath();
-      pen.arc(cx, cy, size + 3.5, 0, 7);
+      pen.arc(cx, cy, 1.75 * size, 0, 7);
       pen.strokeStyle = this.colours.ink;
       pen.lineWidth = ring;
       pen.stroke();

@@ -89,7 +89,7 @@ export function perceptronFigure(root, { points }) {
     drawPoints(perceptron, data, { chosen: last >= 0 ? last : handles.chosen, ring: (i) => (i === last ? 3 : now.alpha[i] > 0 ? 1.2 : 0) });
     now.alpha.forEach((a, i) => a > 0 && perceptron.text(data[i][0], data[i][1], String(a), { dx: 9, dy: -6 }));
     drawPoints(neighbours, data);
-    drawPoints(machine, data, { ring: (i) => (fit.alpha[i] > 1e-8 * fit.C ? 1.2 : 0) });
+    drawPoints(machine, data, { ring: (i) => (fit.alpha[i] > 1e-8 * fit.C ? 0.8 : 0) });
 
     const mistakes = now.alpha.reduce((sum, a) => sum + a, 0);
     const stored = now.alpha.filter((a) => a > 0).length;

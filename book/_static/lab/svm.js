@@ -28,7 +28,7 @@ export function troubleWith(points) {
 
 export function drawPoints(plot, points, { chosen = -1, ring = () => 0 } = {}) {
   points.forEach(([x, y, label], i) => {
-    plot.mark(x, y, { colour: label > 0 ? "plus" : "minus", square: label > 0, size: i === chosen ? 7 : 4.5, ring: ring(i) });
+    plot.mark(x, y, { colour: label > 0 ? "plus" : "minus", square: label > 0, size: (i === chosen ? 7 : 4.5) * (plot.width < 260 ? 0.7 : 1), ring: ring(i) });
   });
 }
 

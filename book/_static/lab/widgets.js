@@ -67,7 +67,7 @@ export class Lab {
     this.sentence = make("p", { class: "lab-note" });
     this.spoken = make("p", { class: "lab-spoken", role: "status" });
     this.help = make("p", { class: "lab-help", id: `${id}-help` }, help);
-    this.link = make("a", { href: "#" }, "Link to this state");
+    this.link = make("a", { href: `#lab-${name}=` }, "Link to this state");
     const reset = make("button", { type: "button" }, "Reset");
     reset.addEventListener("click", () => this.set(structuredClone(this.start)));
     const foot = make("div", { class: "lab-foot" }, reset, this.link);
