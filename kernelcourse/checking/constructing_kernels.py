@@ -62,10 +62,6 @@ def highest_power_first(x, M):
     return np.vander(x, M + 1)
 
 
-def features_in_rows(x, M):
-    return np.vander(x, M + 1, increasing=True).T
-
-
 def _plane_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case((rng.normal(size=(1, 2)),), "one point")
     yield Case((rng.integers(1, 5, size=(3, 2)),), "whole numbers")
@@ -84,10 +80,6 @@ def root_missing(X):
 
 def two_instead_of_root(X):
     return np.stack([X[:, 0] ** 2, 2 * X[:, 0] * X[:, 1], X[:, 1] ** 2], axis=1)
-
-
-def squares_only(X):
-    return np.stack([X[:, 0] ** 2, X[:, 1] ** 2], axis=1)
 
 
 # Piece 2: two kernels of lecture K
@@ -111,10 +103,6 @@ def gaussian_not_squared(X, Z, h):
     return np.exp(-np.sqrt(np.sum((X[:, None] - Z[None]) ** 2, axis=2)) / h**2)
 
 
-def gaussian_width_not_squared(X, Z, h):
-    return np.exp(-np.sum((X[:, None] - Z[None]) ** 2, axis=2) / h)
-
-
 def _laplacian(X: Any, Z: Any, h: float) -> Any:
     return Laplacian(h)(X, Z)
 
@@ -125,10 +113,6 @@ def euclidean_norm(X, Z, h):
 
 def laplacian_width_squared(X, Z, h):
     return np.exp(-np.abs(X[:, None] - Z[None]).sum(axis=2) / h**2)
-
-
-def norm_of_the_sum(X, Z, h):
-    return np.exp(-np.abs(np.sum(X[:, None] - Z[None], axis=2)) / h)
 
 
 # Piece 3: the test for positive semidefiniteness
@@ -194,10 +178,6 @@ def _weighted(K: Any, f: Any) -> Any:
 
 def on_the_rows_only(K, f):
     return f[:, None] * K
-
-
-def squared_on_the_rows(K, f):
-    return f[:, None] ** 2 * K
 
 
 def summed_up(K, f):
@@ -346,10 +326,6 @@ def matrix_product(K_season, X, A):
     return K_season @ (1 + X @ A @ X.T)
 
 
-def one_on_the_diagonal(K_season, X, A):
-    return K_season * (np.eye(len(X)) + X @ A @ X.T)
-
-
 # Piece 7: sets and strings (eq. 18)
 
 
@@ -412,12 +388,6 @@ def without_overlaps(s, t, p):
 
 def each_string_once(s, t, p):
     return float(len({s[i : i + p] for i in range(len(s) - p + 1)} & {t[i : i + p] for i in range(len(t) - p + 1)}))
-
-
-def smaller_count(s, t, p):
-    in_s = [s[i : i + p] for i in range(len(s) - p + 1)]
-    in_t = [t[i : i + p] for i in range(len(t) - p + 1)]
-    return float(sum(min(in_s.count(u), in_t.count(u)) for u in set(in_s)))
 
 
 def last_string_missing(s, t, p):
@@ -492,11 +462,6 @@ PIECES = (
                 "The powers come highest first, as np.vander gives them. The question wants x⁰ in column 0 and x^M in "
                 "column M: np.vander has an option for it.",
             ),
-            Mistake(
-                features_in_rows,
-                "This is the transpose: a row for each power. A design matrix has a row for each point, φ(x_n)ᵀ, and a "
-                "column for each feature.",
-            ),
         ],
     ),
     Piece(
@@ -515,11 +480,6 @@ PIECES = (
                 "This matches 2x₁x₂ in the middle, whose product is 4x₁x₂z₁z₂. The expansion has 2x₁x₂z₁z₂, to be "
                 "shared by φ(x) and φ(z): the factor is √2, see eq. (14).",
             ),
-            Mistake(
-                squares_only,
-                "These are x₁² and x₂² alone. Expanding (x₁z₁ + x₂z₂)² leaves a mixed term as well: that is the third "
-                "feature, see eq. (14).",
-            ),
         ],
     ),
     Piece(
@@ -537,11 +497,6 @@ PIECES = (
                 "This matches exp(−‖x−z‖/h²): the distance is not squared, which is another (pointed) kernel. "
                 "The Gaussian has ‖x−z‖² over h².",
             ),
-            Mistake(
-                gaussian_width_not_squared,
-                "This matches exp(−‖x−z‖²/h). The width is squared like the distance, h², so that only the ratio "
-                "‖x−z‖/h counts.",
-            ),
         ],
     ),
     Piece(
@@ -558,11 +513,6 @@ PIECES = (
             Mistake(
                 laplacian_width_squared,
                 "This matches exp(−‖x−z‖₁/h²). Here the distance is not squared, and neither is h.",
-            ),
-            Mistake(
-                norm_of_the_sum,
-                "This takes the absolute value after summing the differences, so that they cancel. "
-                "‖x−z‖₁ sums the absolute values: first np.abs, then sum.",
             ),
         ],
     ),
@@ -606,11 +556,6 @@ PIECES = (
                 on_the_rows_only,
                 "This multiplies row n by f(x_n) and leaves the columns alone; the result is not symmetric. Rule "
                 "(6.14) is f(x) k₁(x, x′) f(x′): column m gets f(x_m).",
-            ),
-            Mistake(
-                squared_on_the_rows,
-                "This multiplies row n by f(x_n)². In rule (6.14) the two factors belong to different points: "
-                "f(x_n) · f(x_m) at place (n, m).",
             ),
             Mistake(
                 summed_up,
@@ -738,11 +683,6 @@ PIECES = (
                 "This multiplies the two Gram matrices as matrices (@), which sums over plants and is not even "
                 "symmetric. Rule (6.22) multiplies the values of each pair: *.",
             ),
-            Mistake(
-                one_on_the_diagonal,
-                "This adds the identity, 1 on the diagonal only. The constant kernel is 1 for every pair: add 1 to all "
-                "entries of XAXᵀ.",
-            ),
         ],
     ),
     Piece(
@@ -788,11 +728,6 @@ PIECES = (
                 each_string_once,
                 "This counts each shared string once. The features are the numbers of occurrences, and the kernel sums "
                 "their products: #_u(s) · #_u(t).",
-            ),
-            Mistake(
-                smaller_count,
-                "This sums the smaller of the two counts. The inner product of the features sums the product "
-                "#_u(s) · #_u(t); see eq. (1).",
             ),
             Mistake(
                 last_string_missing,

@@ -159,7 +159,7 @@ def over_everything(Z):
 
 
 def _cross_entropy(P: Any, Y: Any) -> float:
-    return logistic.cross_entropy(P, Y) / len(P)
+    return abs(logistic.cross_entropy(P, Y)) / len(P)  # a loss of -0 would puzzle a reader
 
 
 def summed_over_points(P, Y):

@@ -1,4 +1,4 @@
-"""What the book adds to Jupyter Book: formulas without scripts, figures with alternative text, the API page, and pages
+"""What the book adds to Jupyter Book: formulas without scripts, figures with alternative text, figures to drag, the API page, and pages
 that a keyboard and a screen reader can use.
 """
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from . import api, figures, formulas, pages
+from . import api, figures, formulas, lab, pages
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    for part in (formulas, figures, api, pages):
+    for part in (formulas, figures, lab, api, pages):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": False}

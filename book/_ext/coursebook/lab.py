@@ -150,7 +150,7 @@ class LabDirective(SphinxDirective):
 def box(name: str) -> str:
     """The HTML of a figure before its script has run."""
     start = json.dumps(STARTS[name](), separators=(",", ":"))
-    return f"<div class=\"lab\" data-lab=\"{name}\" data-start='{start}'></div>\n"
+    return f'<div class="lab" data-lab="{name}" data-start=\'{start}\'></div>\n'
 
 
 def visit_html(writer: Any, node: lab) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +42,16 @@ def link_index(app: Sphinx, doctree: nodes.document) -> None:
         last["entries"].append(("Index", "genindex"))
 
 
-def note_changes(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-    env.pages_changed = bool(docnames)
-
-
-def rewrite_all(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Titles and numbers appear on other pages too: when one page has changed, all are written again."""
-    return list(env.found_docs) if env.pages_changed else []
+def rewrite_where_needed(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Titles, labels and numbers of a page appear on other pages: when any of them has changed, all are written again."""
+    shown_elsewhere = (
+        {docname: title.astext() for docname, title in env.titles.items()},
+        deepcopy(env.domaindata["std"]),
+        deepcopy(env.toc_secnumbers),
+        deepcopy(env.toc_fignumbers),
+    )
+    before, env.shown_elsewhere = getattr(env, "shown_elsewhere", None), shown_elsewhere
+    return [] if before == shown_elsewhere else list(env.found_docs)
 
 
 # Markup of the extensions that a screen reader would stumble over: a label which hides the words that are seen,
@@ -86,7 +90,6 @@ def setup(app: Sphinx) -> None:
     app.connect("config-inited", repository_links)
     app.connect("builder-inited", copy_styles_early)
     app.connect("doctree-read", link_index, priority=200)  # after the table of contents is in, before it is collected
-    app.connect("env-before-read-docs", note_changes)
-    app.connect("env-updated", rewrite_all)
+    app.connect("env-get-updated", rewrite_where_needed, priority=900)  # after the numbers are given
     app.connect("html-page-context", repair_markup)
     app.connect("build-finished", front_door)

@@ -8,11 +8,12 @@ import { Lab } from "./widgets.js";
 
 const column = (values) => Array.from(values, (v) => [v]);
 const sinc = (x) => (x === 0 ? 1 : Math.sin(x) / x);
-const WIDTHS = Array.from(linspace(-1.5, 1.2, 28), (e) => 10 ** e);
+const WIDTHS = Array.from(linspace(-2, 1.2, 33), (e) => 10 ** e);
 
-// Whether each point is similar to itself only.
-export function allAlone(K) {
-  return K.every((row, i) => row.every((value, j) => i === j || Math.abs(value) < 0.01));
+// Whether hardly any point is similar to another.
+export function mostlyAlone(K) {
+  const alone = K.filter((row, i) => row.every((value, j) => i === j || Math.abs(value) < 0.01));
+  return alone.length > 0.8 * K.length;
 }
 
 // Mean squared errors of the fit on its own points and on new ones.
@@ -31,7 +32,7 @@ export function gaussianFigure(root, { samples, held }) {
     help: "Drag a point, or reach it with the Tab key: arrows move it (with Shift, further), Page Up and Page Down go to the other points.",
     start: { sigma: 1.5, lambda: 0.3, show: "terms", sample: 0, points: samples[0] },
   });
-  lab.slider("sigma", "σ", { min: 0.032, max: 15, log: true });
+  lab.slider("sigma", "σ", { min: 0.01, max: 15, log: true });
   lab.slider("lambda", "λ", { min: 0.001, max: 30, log: true });
   lab.select("show", "Show", { terms: "the bumps of this fit", fits: "the fits to ten samples" });
   lab.button("Another sample", (state) => {
@@ -67,9 +68,9 @@ export function gaussianFigure(root, { samples, held }) {
       curve.mark(sigma, Math.min(now[key], curve.y[1]), { colour, square: key === "validation", size: 6 });
     }
     curve.line([sigma, sigma], curve.y, { colour: "soft", width: 1 });
-    const alone = allAlone(now.K);
+    const alone = mostlyAlone(now.K);
     const facts = `Training error ${short(now.training)} (solid, circle), validation error ${short(now.validation)} (dashed, square).`;
-    if (alone) lab.note(`${facts} With σ this small each point is similar to itself only, K ≈ I: the fit is a spike at each point and 0 elsewhere.`, true);
+    if (alone) lab.note(`${facts} With σ this small hardly any point is similar to another, K ≈ I: the fit is a spike at each point and 0 elsewhere.`, true);
     else lab.note(`${facts} Thick: the fit; dashed: the truth, sin(x)/x.${show === "terms" ? " Thin: aᵢ k(xᵢ, x), dashed where aᵢ < 0." : " Thin: the fits to ten samples; where they spread there is variance, where they all miss the truth there is bias."}`);
   });
 }

@@ -58,7 +58,7 @@ export function perceptronFigure(root, { points }) {
   const [perceptron, neighbours, machine] = ["Perceptron", "κ nearest neighbours", "SVM"].map((name, i) =>
     lab.plot({ label: `Regions of the ${name}`, caption: name, ...window2, aspect: 1, axes: false, least: i === 0 ? 260 : 150, share: i === 0 ? 1.3 : 1 }),
   );
-  const solver = new WarmSVM();
+  const solver = new WarmSVM(lab);
   const handles = lab.handles(perceptron, { classes: true, describe: (i) => (now && i in now.alpha ? `alpha ${now.alpha[i]}` : "") });
   lab.run((state) => {
     const { points: data, kappa, lambda } = state;
@@ -71,7 +71,7 @@ export function perceptronFigure(root, { points }) {
       return;
     }
     const spec = specOf(state);
-    const fit = solver.solve(spec, data, lambda, 60);
+    const fit = solver.solve(spec, data, lambda);
     const { K, X, y } = fit;
     now = replay(K, y, state.checks);
     const { xs, ys } = perceptron.grid(GRID);

@@ -82,7 +82,10 @@ export function playgroundFigure(root, sets) {
     lab.changed();
     if (running) requestAnimationFrame(tick);
   }
-  lab.replaced = () => (running = false);
+  lab.forget.push(() => {
+    running = false;
+    play.textContent = "Train";
+  });
 
   function drawUnits(pictures) {
     minis.forEach((mini, i) => {
@@ -95,7 +98,7 @@ export function playgroundFigure(root, sets) {
     });
   }
 
-  const solver = new WarmSVM();
+  const solver = new WarmSVM(lab);
   lab.run((s) => {
     const view = windowOf(sets[s.data] ?? sets.moons);
     for (const plot of lab.plots) Object.assign(plot, view);
@@ -115,7 +118,7 @@ export function playgroundFigure(root, sets) {
     let scores;
     if (machine(s)) {
       const spec = specOf(s);
-      const fit = solver.solve(spec, s.points, s.lambda, 60);
+      const fit = solver.solve(spec, s.points, s.lambda);
       values = surface(spec, fit.X, fit.c, xs, ys);
       scores = fit.margins;
       const small = plane.grid(COARSE);

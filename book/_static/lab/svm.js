@@ -2,7 +2,7 @@
 
 import { gram, kernelOf, linspace, surface } from "./kernels.js";
 import { short } from "./draw.js";
-import { allAlone } from "./gaussian.js";
+import { mostlyAlone } from "./gaussian.js";
 import { kernelSVM } from "./solvers.js";
 import { Lab } from "./widgets.js";
 
@@ -32,14 +32,23 @@ export function drawPoints(plot, points, { chosen = -1, ring = () => 0 } = {}) {
   });
 }
 
-// An SVM that goes on from its last answer while points move, a few passes at a time so that no frame is late.
+// An SVM that goes on from its last answer while points move, a few passes at a time so that no frame is late. Frames
+// follow until it has converged.
 export class WarmSVM {
-  solve(spec, points, lam, maxEpochs = 40) {
+  constructor(lab) {
+    this.lab = lab;
+    this.late = 0;
+    lab.forget.push(() => (this.last = null));
+  }
+
+  solve(spec, points, lam) {
     const X = points.map(([x, y]) => [x, y]);
     const y = points.map((p) => p[2]);
     const K = gram(kernelOf(spec), X);
     const alpha0 = this.last?.alpha.length === y.length ? this.last.alpha : null;
-    this.last = kernelSVM(K, y, lam, { alpha0, goal: 1e-5, maxEpochs });
+    this.last = kernelSVM(K, y, lam, { alpha0, goal: 1e-5, maxEpochs: 40 });
+    this.late = this.last.gap > 1e-5 ? this.late + 1 : 0;
+    if (this.late > 0 && this.late < 100) this.lab.frame = requestAnimationFrame(() => this.lab.drawNow());
     return { ...this.last, K, X, y, c: this.last.alpha.map((a, i) => a * y[i]) };
   }
 }
@@ -56,11 +65,10 @@ export function svmFigure(root, { points }) {
   lab.slider("sigma", "σ", { min: 0.02, max: 5, log: true });
   const plane = lab.plot({ label: "The plane with both classes, the boundary, its margins and the support vectors", ...windowOf(points), aspect: 1, xLabel: "x₁", yLabel: "x₂", share: 1.5 });
   const hinge = lab.plot({ label: "The hinge loss of every point against y f(x)", x: [-2.2, 2.7], y: [-0.2, 3.2], aspect: 1, xLabel: "y f(x)", yLabel: "hinge loss" });
-  const solver = new WarmSVM();
+  const solver = new WarmSVM(lab);
   let margins = [];
   const handles = lab.handles(plane, { classes: true, describe: (i) => (i in margins ? `y f(x) ${short(margins[i])}` : "") });
   const us = linspace(-2.2, 2.7, 50);
-  let patience = 0;
   lab.run(({ lambda, sigma, points: data }) => {
     hinge.frame();
     hinge.line(us, us.map((u) => Math.max(0, 1 - u)), { colour: "soft", width: 2 });
@@ -89,9 +97,7 @@ export function svmFigure(root, { points }) {
     });
     const count = [0, 1, 2].map((each) => kind.filter((v) => v === each).length);
     const wrong = margins.filter((m) => m <= 0).length;
-    const closing = allAlone(fit.K) ? " With σ this small each point is similar to itself only: the machine learns its points by heart." : "";
+    const closing = mostlyAlone(fit.K) ? " With σ this small hardly any point is similar to another: the machine learns its points by heart." : "";
     lab.note(`Objective ${short(fit.objective, 4)}. Of ${data.length} points ${count[0]} have α = 0 and no say, ${count[1]} lie on the margin (rings, dotted lines), ${count[2]} have α = C, among them ${wrong} on the wrong side.${closing}`, Boolean(closing));
-    patience = fit.gap > 1e-5 ? patience + 1 : 0;
-    if (patience > 0 && patience < 60) lab.frame = requestAnimationFrame(() => lab.drawNow());
   });
 }

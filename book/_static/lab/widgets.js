@@ -58,7 +58,7 @@ const fragmentParts = () => location.hash.slice(1).split("&").filter(Boolean);
 
 export class Lab {
   constructor(root, name, { title, help, start }) {
-    Object.assign(this, { root, name, start, state: structuredClone(start), syncs: [], layers: [], plots: [] });
+    Object.assign(this, { root, name, start, state: structuredClone(start), syncs: [], layers: [], plots: [], forget: [] });
     const id = `lab-${name}-${document.querySelectorAll(".lab-title").length}`;
     root.setAttribute("role", "group");
     root.setAttribute("aria-labelledby", id);
@@ -87,7 +87,7 @@ export class Lab {
 
   set(state) {
     this.state = state;
-    this.replaced?.();
+    for (const forget of this.forget) forget();
     for (const sync of this.syncs) sync();
     this.changed();
   }
@@ -297,8 +297,9 @@ class Handles {
     });
     element.addEventListener("pointerdown", (event) => {
       event.preventDefault();
-      element.setPointerCapture(event.pointerId);
-      element.focus({ preventScroll: true });
+      const nearest = this.elements[this.nearestTo(event)]; // in a crowd, not the one that lies on top
+      nearest.setPointerCapture(event.pointerId);
+      nearest.focus({ preventScroll: true });
     });
     element.addEventListener("pointermove", (event) => {
       if (!element.hasPointerCapture(event.pointerId)) return;
@@ -308,6 +309,12 @@ class Handles {
     element.addEventListener("keydown", (event) => this.pressed(event, i));
     plot.box.append(element);
     return element;
+  }
+
+  nearestTo({ clientX, clientY }) {
+    const box = this.plot.canvas.getBoundingClientRect();
+    const far = ([x, y]) => Math.hypot(this.plot.px(x) + box.left - clientX, this.plot.py(this.fixed ?? y) + box.top - clientY);
+    return this.points.reduce((best, point, i) => (far(point) < far(this.points[best]) ? i : best), 0);
   }
 
   pressed(event, i) {
