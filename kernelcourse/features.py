@@ -21,6 +21,19 @@ def _line(x: Any) -> Array:
     return x
 
 
+def _finite(Phi: Array, what: str) -> Array:
+    if not np.isfinite(Phi).all():
+        raise OverflowError(f"{what} is too large for a float: scale the points down or lower the degree")
+    return Phi
+
+
+def _centers(centers: Any) -> Array:
+    centers = vector(centers, "centers")
+    if centers.size == 0:
+        raise ValueError("centers must name at least one basis function, got an empty list")
+    return centers
+
+
 def identity_basis(X: Any) -> Array:
     r"""$\phi(x) = x$ (lecture B, the linear kernel's features).
 
@@ -38,10 +51,7 @@ def polynomial_basis(x: Any, degree: int) -> Array:
            [1., 3., 9.]])
     """
     with np.errstate(over="ignore"):
-        Phi = np.vander(_line(x), whole(degree, "degree") + 1, increasing=True)
-    if not np.isfinite(Phi).all():
-        raise OverflowError(f"x ** {degree} is too large for a float: scale x down or lower the degree")
-    return Phi
+        return _finite(np.vander(_line(x), whole(degree, "degree") + 1, increasing=True), f"x ** {degree}")
 
 
 def gaussian_basis(x: Any, centers: Any, width: float) -> Array:
@@ -51,7 +61,7 @@ def gaussian_basis(x: Any, centers: Any, width: float) -> Array:
     array([[1.    , 0.6065]])
     """
     width = real(width, "width", above=0)
-    return np.exp(-(((_line(x)[:, None] - vector(centers, "centers")[None, :]) / width) ** 2) / 2)
+    return np.exp(-(((_line(x)[:, None] - _centers(centers)[None, :]) / width) ** 2) / 2)
 
 
 def sigmoid_basis(x: Any, centers: Any, width: float) -> Array:
@@ -63,7 +73,7 @@ def sigmoid_basis(x: Any, centers: Any, width: float) -> Array:
     from scipy.special import expit
 
     width = real(width, "width", above=0)
-    return expit((_line(x)[:, None] - vector(centers, "centers")[None, :]) / width)
+    return expit((_line(x)[:, None] - _centers(centers)[None, :]) / width)
 
 
 def fourier_basis(x: Any, frequencies: int, period: float) -> Array:
@@ -72,8 +82,10 @@ def fourier_basis(x: Any, frequencies: int, period: float) -> Array:
     >>> fourier_basis([0.0], frequencies=2, period=1.0)
     array([[1., 1., 0., 1., 0.]])
     """
-    angles = 2 * np.pi * _line(x)[:, None] * np.arange(1, whole(frequencies, "frequencies", at_least=1) + 1)
-    angles /= real(period, "period", above=0)
+    multiples = np.arange(1, whole(frequencies, "frequencies", at_least=1) + 1)
+    with np.errstate(over="ignore"):
+        angles = 2 * np.pi * multiples * (_line(x)[:, None] / real(period, "period", above=0))
+    _finite(angles, "x / period")
     waves = np.stack([np.cos(angles), np.sin(angles)], axis=2).reshape(len(angles), -1)
     return np.hstack([np.ones((len(angles), 1)), waves])
 
@@ -135,11 +147,15 @@ def monomials(X: Any, degree: int, *, offset: float = 1.0) -> Array:
     powers = _exponents_within_reason(X.shape[1], degree)
     if offset == 0:
         powers = [m for m in powers if sum(m) == degree]
-    scale = [
-        factorial(degree) // (prod(map(factorial, m)) * factorial(degree - sum(m))) * offset ** (degree - sum(m))
-        for m in powers
-    ]
-    return _monomials(X, powers, np.sqrt(np.array(scale, dtype=float)))
+    try:
+        scale = [
+            factorial(degree) // (prod(map(factorial, m)) * factorial(degree - sum(m))) * offset ** (degree - sum(m))
+            for m in powers
+        ]
+    except OverflowError as error:
+        raise OverflowError(f"degree={degree} has multinomial coefficients too large for a float") from error
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _finite(_monomials(X, powers, np.sqrt(np.array(scale, dtype=float))), f"X to the power {degree}")
 
 
 def truncated_gaussian(X: Any, *, sigma: float, degree: int) -> Array:

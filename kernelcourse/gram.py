@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .validation import Array, generator, numeric, points, real, same_length, square, vector
+from .kernels.kernel import Kernel
+from .validation import Array, generator, numeric, points, real, same_length, square, vector, whole
 
 
 def centre(K: Any, K_train: Any = None) -> Array:
@@ -126,20 +127,46 @@ def is_valid_kernel(
     >>> bool(is_valid_kernel(lambda x, z: np.exp(-np.sum((x - z) ** 2)), rng=0))
     True
     """
-    rng = generator(rng)
-    tol = real(tol, "tol", at_least=0)
+    if not callable(k):
+        raise TypeError(f"k must be a kernel or a function of two points, got {k!r}")
+    if sample is not None and not callable(sample):
+        sample = _pool(sample)
+    rng, tol, trials = generator(rng), real(tol, "tol", at_least=0), whole(trials, "trials", at_least=1)
     best: Verdict | None = None
-    size = 2
+    size, tried, refused = 2, 0, None
     for trial in range(trials):
         X = _draw(sample, size, trial, rng)
-        K = _matrix(k, X)
+        try:
+            K = k(X) if isinstance(k, Kernel) else _matrix(k, X)
+        except (OverflowError, ValueError) as error:
+            if not isinstance(k, Kernel):
+                raise
+            refused = error  # this kernel does not take such points: too large, or of another dimension
+            continue
         found = _counterexample(k, X, K, tol, trial + 1)
         if found is not None and (best is None or len(found.points) < len(best.points)):
             best = found
         if best is not None and (len(best.points) <= 2 or trial > 20):
             return best
         size = min(size + 1, 12) if trial % 3 == 2 else size
-    return best or Verdict(valid=True, tried=trials)
+        tried += 1
+    if best is None and tried == 0:
+        raise ValueError(f"k took none of the points tried ({refused}): pass a sample of points that it takes")
+    return best or Verdict(valid=True, tried=tried)
+
+
+def _pool(sample: Any) -> Any:
+    """Points to choose from: rows of numbers as an array, other objects as a list."""
+    if len(sample) == 0:
+        raise ValueError("sample must hold at least one point, got none")
+    if isinstance(sample[0] if isinstance(sample, (list, tuple)) else None, (str, set, frozenset)):
+        return list(sample)
+    array = np.asarray(sample) if hasattr(sample, "shape") or _is_rectangular(sample) else None
+    return list(sample) if array is None or array.ndim < 2 else array
+
+
+def _is_rectangular(rows: Any) -> bool:
+    return all(isinstance(row, (list, tuple, np.ndarray)) for row in rows) and len({len(row) for row in rows}) == 1
 
 
 def _draw(sample: Any, n: int, trial: int, rng: np.random.Generator) -> Any:
@@ -201,10 +228,10 @@ def alignment(K: Any, L: Any) -> float:
     """
     K, L = square(K, "K"), square(L, "L")
     same_length(L, "L", len(K))
-    norms = float(np.linalg.norm(K) * np.linalg.norm(L))
-    if norms == 0:
+    if not K.any() or not L.any():
         raise ValueError("alignment is undefined for a zero matrix")
-    return float(np.vdot(K, L)) / norms
+    K, L = K / np.abs(K).max(), L / np.abs(L).max()  # large or tiny entries must not overflow or vanish when squared
+    return float(np.vdot(K, L) / (np.linalg.norm(K) * np.linalg.norm(L)))
 
 
 def target_alignment(K: Any, t: Any) -> float:
@@ -213,7 +240,16 @@ def target_alignment(K: Any, t: Any) -> float:
     >>> round(target_alignment([[1.0, -1.0], [-1.0, 1.0]], [1.0, -1.0]), 4)
     1.0
     """
-    K = centre(K)
-    t = vector(t, "t", length=len(K))
-    t = t - t.mean()
-    return alignment(K, np.outer(t, t))
+    centred = centre(K)
+    t = centred_targets(t, length=len(centred))
+    if np.abs(centred).max() <= 1e-12 * np.abs(K).max():
+        raise ValueError("K is constant: centred, it is zero and has no alignment")
+    return alignment(centred, np.outer(t, t))
+
+
+def centred_targets(t: Any, *, length: int) -> Array:
+    """t less its mean; a constant t, with which nothing can be aligned, is refused."""
+    t = vector(t, "t", length=length)
+    if np.ptp(t) <= 1e-12 * np.abs(t).max():
+        raise ValueError("t is constant: no kernel can be aligned with it")
+    return t - t.mean()

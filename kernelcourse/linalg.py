@@ -21,6 +21,8 @@ def solve_ridge(K: Array, t: Array, ridge: float) -> Array:
     """
     n = len(K)
     A = K + ridge * np.eye(n)
+    if not np.isfinite(A).all():
+        raise OverflowError("the matrix to solve with has entries too large for a float: scale the data down")
     try:
         factor = linalg.cho_factor(A, lower=True, check_finite=False)
         reciprocal_condition, _ = lapack.dpocon(factor[0], np.abs(A).sum(axis=0).max(), uplo="L")
@@ -30,6 +32,7 @@ def solve_ridge(K: Array, t: Array, ridge: float) -> Array:
     except linalg.LinAlgError:
         trouble = "is not numerically positive definite (its Cholesky factorisation broke down)"
     values, Q = linalg.eigh(A, check_finite=False)
+    refuse_negative(values - ridge)
     keep = values > n * np.finfo(float).eps * max(abs(values[0]), abs(values[-1]))
     warn(
         f"K + ridge*I with ridge={ridge:g} {trouble}; solved by eigendecomposition, leaving out "
@@ -37,3 +40,12 @@ def solve_ridge(K: Array, t: Array, ridge: float) -> Array:
     )
     Q = Q[:, keep]
     return (Q / values[keep]) @ (Q.T @ t)
+
+
+def refuse_negative(eigenvalues: Array) -> None:
+    """Refuse a K with an eigenvalue that is negative beyond rounding (of single precision, to be generous)."""
+    if eigenvalues.min() < -1e-6 * np.abs(eigenvalues).max():
+        raise ValueError(
+            f"K must be positive semidefinite, but it has the eigenvalue {eigenvalues.min():.3g} "
+            f"beside {eigenvalues.max():.3g}: no kernel makes such a matrix"
+        )

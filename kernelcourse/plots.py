@@ -318,7 +318,7 @@ def sum_of_gaussians(
     grid: ArrayLike | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    r"""Draw a hypothesis $h(z) = \sum_n a_n k(x_n, z)$ as the sum of what each training point adds (S11).
+    r"""Draw a hypothesis $h(z) = \sum_i a_i k(x_i, z)$ as the sum of what each training point adds (S11).
 
     The terms with a negative weight are dashed, the sum is the thick line, the training points are ticks on the axis.
 
@@ -336,9 +336,9 @@ def sum_of_gaussians(
     for sign, select, colour, dashes in [(">", a > 0, SERIES[0], "-"), ("<", a < 0, SERIES[1], DASHES[1])]:
         lines = ax.plot(grid, terms[:, select], color=colour, linestyle=dashes, linewidth=1.0)
         if lines:
-            lines[0].set_label(rf"$a_n k(x_n, \cdot)$, $a_n {sign} 0$")
-    ax.plot(x, np.zeros_like(x), "|", color="black", markersize=9, label="$x_n$")
-    ax.plot(grid, terms.sum(axis=1), color="black", linewidth=2.2, label=r"$h = \sum_n a_n k(x_n, \cdot)$")
+            lines[0].set_label(rf"$a_i k(x_i, \cdot)$, $a_i {sign} 0$")
+    ax.plot(x, np.zeros_like(x), "|", color="black", markersize=9, label="$x_i$")
+    ax.plot(grid, terms.sum(axis=1), color="black", linewidth=2.2, label=r"$h = \sum_i a_i k(x_i, \cdot)$")
     _legend(ax)
     return ax
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
 
-from .gram import centre
+from .gram import centre, centred_targets
 from .kernels.kernel import Kernel
-from .validation import Array, generator, real, same_length, square, vector, whole
+from .linalg import refuse_negative
+from .validation import Array, generator, real, same_length, square, vector, warn, whole
 
 Split = tuple[Any, Any]  # indices of the training points, indices of the points held out
 
@@ -51,6 +53,8 @@ def mean_squared_error(t: Any, prediction: Any) -> float:
     2.0
     """
     t = vector(t, "t")
+    if len(t) == 0:
+        raise ValueError("t is empty: there is nothing to average")
     return float(np.mean((t - vector(prediction, "prediction", length=len(t))) ** 2))
 
 
@@ -61,13 +65,15 @@ def accuracy(y: Any, prediction: Any) -> float:
     0.5
     """
     y, prediction = np.asarray(y), np.asarray(prediction)
+    if y.ndim != 1 or prediction.ndim != 1 or len(y) == 0:
+        raise ValueError(f"y and prediction must be 1-D and not empty, got shapes {y.shape} and {prediction.shape}")
     same_length(prediction, "prediction", len(y))
     return float(np.mean(y == prediction))
 
 
 def _fresh(estimator: Any, **params: Any) -> Any:
     """An unfitted copy with some parameters changed."""
-    return type(estimator)(**estimator.get_params(deep=False)).set_params(**params)
+    return type(estimator)(**deepcopy(estimator.get_params(deep=False))).set_params(**params)
 
 
 def _rows(X: Any, indices: Any) -> Any:
@@ -75,7 +81,7 @@ def _rows(X: Any, indices: Any) -> Any:
 
 
 def cross_validate(
-    estimator: Any, X: Any, y: Any, folds: Sequence[Split], metric: Callable[[Any, Any], float] | None = None
+    estimator: Any, X: Any, y: Any, folds: Iterable[Split], metric: Callable[[Any, Any], float] | None = None
 ) -> Array:
     """Fit on each split's training points and score on those held out; `metric(y, prediction)`, by default `score`.
 
@@ -88,11 +94,18 @@ def cross_validate(
     y = np.asarray(y)
     same_length(y, "y", len(X))
     scores = []
-    for train, test in folds:
+    for train, test in _splits(folds):
         model = _fresh(estimator).fit(_rows(X, train), y[train])
         held_out = _rows(X, test)
         scores.append(model.score(held_out, y[test]) if metric is None else metric(y[test], model.predict(held_out)))
     return np.array(scores)
+
+
+def _splits(folds: Iterable[Split]) -> list[Split]:
+    splits = list(folds)
+    if not splits:
+        raise ValueError("folds must hold at least one split into training and test points, got none")
+    return splits
 
 
 class Search(NamedTuple):
@@ -110,13 +123,15 @@ def grid_search(
     X: Any,
     y: Any,
     grid: Mapping[str, Iterable[Any]],
-    folds: Sequence[Split],
+    folds: Iterable[Split],
     metric: Callable[[Any, Any], float] | None = None,
+    *,
+    larger_is_better: bool | None = None,
 ) -> Search:
     """Try every combination of `grid` by cross-validation and keep the one with the best mean (lecture K12).
 
-    Keys are parameters of the estimator, `kernel__sigma` included. The score is to be large; a `metric` that measures
-    error is to be small.
+    Keys are parameters of the estimator, `kernel__sigma` included. The estimator's own score and `accuracy` are to be
+    large, `mean_squared_error` small; for another `metric` say which with `larger_is_better`.
 
     >>> from kernelcourse.estimators import KernelRidge
     >>> X = np.linspace(0, 6, 30)[:, None]
@@ -127,9 +142,13 @@ def grid_search(
     settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     if not settings:
         raise ValueError(f"grid names no setting to try, got {dict(grid)!r}")
+    if larger_is_better is None:
+        if metric not in (None, accuracy, mean_squared_error):
+            raise ValueError(f"larger_is_better must say which values of the metric {metric!r} are good")
+        larger_is_better = metric is not mean_squared_error
+    folds = _splits(folds)
     scores = np.array([cross_validate(_fresh(estimator, **s), X, y, folds, metric).mean() for s in settings])
-    errors = metric is not None and metric is not accuracy
-    best = int(scores.argmin() if errors else scores.argmax())
+    best = int(scores.argmax() if larger_is_better else scores.argmin())
     fitted = _fresh(estimator, **settings[best]).fit(X, y)
     return Search(settings, scores, settings[best], float(scores[best]), fitted)
 
@@ -179,6 +198,9 @@ def leave_one_out(K: Any, t: Any, *, ridges: Any) -> RidgePath:
     if ridges.size == 0 or (ridges <= 0).any():
         raise ValueError(f"ridges must be a list of numbers > 0, got {ridges}")
     w, Q = linalg.eigh(K, check_finite=False)
+    refuse_negative(w)
+    if ridges.min() < 1e3 * len(t) * np.finfo(float).eps * w[-1]:
+        warn(f"ridge={ridges.min():.1e} is close to the rounding of K, whose largest eigenvalue is {w[-1]:.1e}")
     shrink = 1 / (np.maximum(w, 0)[:, None] + ridges)  # (n, r)
     residuals = (Q @ (shrink * (Q.T @ t)[:, None])) / (Q**2 @ shrink)
     errors = (residuals**2).mean(axis=0)
@@ -202,6 +224,7 @@ def choose_kernel(kernels: Sequence[Kernel], X: Any, t: Any, *, ridges: Any) -> 
     >>> choose_kernel([Gaussian(0.01), Gaussian(1.0)], X, np.sin(X[:, 0]), ridges=[1e-3]).kernel
     Gaussian(sigma=1.0)
     """
+    kernels = list(kernels)
     if not kernels:
         raise ValueError("kernels must name at least one kernel, got an empty list")
     errors = np.array([leave_one_out(k(X), t, ridges=ridges).errors for k in kernels])
@@ -222,18 +245,17 @@ def alignment_weights(grams: Sequence[Any], t: Any) -> Array:
     """
     from scipy.optimize import nnls
 
+    grams = list(grams)
     if not grams:
         raise ValueError("grams must hold at least one Gram matrix, got an empty list")
-    t = vector(t, "t", length=len(square(grams[0], "grams[0]")))
-    t = t - t.mean()
-    if not t.any():
-        raise ValueError("t is constant: no kernel can be aligned with it")
+    t = centred_targets(t, length=len(square(grams[0], "grams[0]")))
     columns, norms = [], []
     for m, K in enumerate(grams):
-        K = centre(square(K, f"grams[{m}]"))
+        size = np.linalg.norm(square(K, f"grams[{m}]"))
+        K = centre(K)
         same_length(K, f"grams[{m}]", len(t))
         norms.append(np.linalg.norm(K))
-        if norms[-1] == 0:
+        if norms[-1] <= 1e-12 * size:
             raise ValueError(f"grams[{m}] is constant: centred, it is zero and has no alignment")
         columns.append((K / norms[-1]).ravel())
     weights = nnls(np.column_stack(columns), np.outer(t, t).ravel())[0] / np.array(norms)

@@ -33,6 +33,8 @@ def numeric(values: ArrayLike, name: str) -> Array:
         raise TypeError(f"{name} is a sparse matrix, but a dense array is wanted: pass {name}.toarray()")
     if values is None:
         raise TypeError(f"{name} must hold numbers, got None")
+    if np.ma.isMaskedArray(values):
+        raise TypeError(f"{name} is a masked array, and the mask would be lost: fill it or leave those points out")
     try:
         raw = np.asarray(values)
     except ValueError as error:  # ragged nested lists
@@ -40,11 +42,15 @@ def numeric(values: ArrayLike, name: str) -> Array:
     if np.iscomplexobj(raw):
         raise ValueError(f"Complex data not supported: {name} must hold real numbers, got dtype {raw.dtype}")
     if raw.dtype.kind in "USMm":  # text and dates
-        raise ValueError(f"{name} must hold numbers, got dtype {raw.dtype}, for example {raw.flat[0]!r}")
+        raise ValueError(f"{name} must hold numbers, got dtype {raw.dtype}")
+    if raw.dtype == object and any(isinstance(v, (str, bytes)) for v in raw.flat):
+        raise ValueError(f"{name} must hold numbers, got text among them")
     try:
         array = raw.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name} must hold numbers, got dtype {raw.dtype}: {error}") from error
+    except OverflowError as error:
+        raise OverflowError(f"{name} holds a number that is too large for a float") from error
     if not np.isfinite(array).all():
         bad = "NaN" if np.isnan(array).any() else "inf"
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
@@ -91,7 +97,7 @@ def square(K: ArrayLike, name: str = "K") -> Array:
     n, m = array.shape
     if n != m:
         raise ValueError(f"{name} must be square, got shape {array.shape}")
-    slack = 1e-8 * max(1.0, float(np.abs(array).max()))
+    slack = 1e-8 * float(np.abs(array).max())
     if not np.allclose(array, array.T, rtol=0, atol=slack):
         i, j = np.unravel_index(np.argmax(np.abs(array - array.T)), array.shape)
         raise ValueError(
@@ -127,11 +133,21 @@ def real(value: Any, name: str, *, above: float | None = None, at_least: float |
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {wanted}, got {value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError as error:
+        raise ValueError(f"{name} must be {wanted}, got one too large for a float") from error
     too_small = (above is not None and not number > above) or (at_least is not None and not number >= at_least)
     if not np.isfinite(number) or too_small:
         raise ValueError(f"{name} must be {wanted}, got {value!r}")
     return number
+
+
+def flag(value: Any, name: str) -> bool:
+    """`value` as True or False, and nothing that merely counts as one of them."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
 
 
 def whole(value: Any, name: str, *, at_least: int = 0) -> int:
@@ -156,6 +172,8 @@ def generator(rng: Any, name: str = "rng") -> np.random.Generator:
         return np.random.default_rng(rng.randint(2**31))
     if rng is not None and not isinstance(rng, (np.random.Generator, numbers.Integral)):
         raise TypeError(f"{name} must be a numpy Generator, a whole number or None, got {rng!r}")
+    if isinstance(rng, numbers.Integral) and rng < 0:
+        raise ValueError(f"{name} must be a seed >= 0, got {rng!r}")
     return np.random.default_rng(int(rng) if isinstance(rng, numbers.Integral) else rng)
 
 

@@ -172,7 +172,7 @@ def kernel_svm_by_the_book(
             alpha[i] += step
             margins += step * Q[i]
         epochs, point = epochs + 1, _certify(dual, y * alpha)
-    if point.gap > gap:
+    if not point.gap <= gap:
         warn(_stopped_before(point.gap, gap, f"max_epochs={max_epochs} ran out"))
     return _fit(dual, point, steps=epochs * n, lam=lam)
 
@@ -202,7 +202,7 @@ def kernel_svm(
     K, y, lam = _problem(K, y, lam)
     dual, gap, max_steps = _dual(K, y, lam, offset=False), real(gap, "gap", above=0), whole(max_steps, "max_steps")
     point, steps = _solve(dual, _start(dual, alpha0), gap=gap, max_steps=max_steps)
-    if point.gap > gap:
+    if not point.gap <= gap:
         warn(_stopped_before(point.gap, gap, _reason(steps, max_steps)))
     return _fit(dual, point, steps=steps, lam=lam)
 
@@ -232,7 +232,7 @@ def kernel_svm_with_offset(
         raise ValueError(f"y must hold both labels -1 and +1, got {y[0]:+g} only: an offset alone fits one class")
     dual, gap, max_steps = _dual(K, y, lam, offset=True), real(gap, "gap", above=0), whole(max_steps, "max_steps")
     point, steps = _solve(dual, _start(dual, alpha0), gap=gap, max_steps=max_steps)
-    if point.gap > gap:
+    if not point.gap <= gap:
         warn(_stopped_before(point.gap, gap, _reason(steps, max_steps)))
     return _fit(dual, point, steps=steps, lam=lam)
 

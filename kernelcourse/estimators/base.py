@@ -7,8 +7,10 @@ An estimator is a shell: its `__init__` stores the parameters, `fit` checks the 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -37,8 +39,7 @@ class Estimator:
         params = {name: getattr(self, name) for name in self._parameter_names()}
         if deep:
             for name, value in list(params.items()):
-                if isinstance(value, Kernel) and dataclasses.is_dataclass(value):
-                    params |= {f"{name}__{f.name}": getattr(value, f.name) for f in dataclasses.fields(value)}
+                params |= _nested(name, value)
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -47,15 +48,18 @@ class Estimator:
         # Whole kernels first, so that set_params(kernel=..., kernel__sigma=...) means what it says.
         for name, value in sorted(params.items(), key=lambda item: "__" in item[0]):
             owner, _, field = name.partition("__")
-            if name not in known and not (field and owner in known):
+            if name not in known and not (owner in params and name in _nested(owner, getattr(self, owner, None))):
                 raise ValueError(
                     f"Invalid parameter {name!r} for estimator {self!r}. "
                     f"Valid parameters are: {self._parameter_names()!r}."
                 )
-            if field:
-                value = dataclasses.replace(getattr(self, owner), **{field: value})
-            setattr(self, owner, value)
+            setattr(self, owner, _replaced(getattr(self, owner), field, value) if field else value)
         return self
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "fit" in cls.__dict__:
+            cls.fit = _all_or_nothing(cls.fit)  # type: ignore[attr-defined]
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self).__init__).parameters
@@ -106,7 +110,7 @@ class Estimator:
         return checked
 
     def _points(self, X: Any) -> Any:
-        return points(X, "X")
+        return moderate(points(X, "X"), "X")
 
     def _require_fitted(self) -> None:
         if not any(name.endswith("_") and not name.startswith("_") for name in self.__dict__):
@@ -143,6 +147,48 @@ class Estimator:
         return array
 
 
+def _nested(name: str, value: Any) -> dict[str, Any]:
+    """The parameters of a kernel, and of the kernel inside it, as `kernel__kernel__sigma`."""
+    found: dict[str, Any] = {}
+    if isinstance(value, Kernel) and dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            inner = getattr(value, field.name)
+            found[f"{name}__{field.name}"] = inner
+            found |= _nested(f"{name}__{field.name}", inner)
+    return found
+
+
+def _replaced(kernel: Any, path: str, value: Any) -> Any:
+    """A copy of a kernel with the parameter at the end of the path changed."""
+    field, _, rest = path.partition("__")
+    return dataclasses.replace(kernel, **{field: _replaced(getattr(kernel, field), rest, value) if rest else value})
+
+
+def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A `fit` that fails leaves the estimator as it was, fitted to other data or not at all."""
+
+    @functools.wraps(fit)
+    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(self.__dict__)
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return guarded
+
+
+def moderate(X: Array, name: str) -> Array:
+    """Points whose squares fit a float; others are refused before they turn into inf and NaN."""
+    if np.abs(X).max() > 1e150:
+        raise OverflowError(
+            f"{name} reaches {np.abs(X).max():.1e}: its squares are too large for a float, scale it down"
+        )
+    return X
+
+
 class KernelMixin:
     """An estimator whose points are whatever its kernel takes: rows of an array, or a list of objects."""
 
@@ -152,7 +198,7 @@ class KernelMixin:
         if not isinstance(self.kernel, Kernel):
             raise TypeError(f"kernel must be a Kernel such as Gaussian(1.0), got {self.kernel!r}")
         if self.kernel.on_vectors:
-            return points(X, "X")
+            return moderate(points(X, "X"), "X")
         self.kernel.diag(X)  # the kernel's own check of its objects
         return X if isinstance(X, np.ndarray) else list(X)
 
@@ -163,7 +209,7 @@ class Regressor(Estimator):
     kind = "regressor"
 
     def _numbers(self, t: Any, n: int) -> Array:
-        return vector(self._targets(t, n), "y", length=n)
+        return moderate(vector(self._targets(t, n), "y", length=n), "y")
 
     def predict(self, X: Any) -> Array:
         raise NotImplementedError
@@ -172,10 +218,10 @@ class Regressor(Estimator):
         r"""$R^2 = 1 - \sum_i (y_i - f(x_i))^2 / \sum_i (y_i - \bar y)^2$."""
         prediction = self.predict(X)
         y = vector(y, "y", length=len(prediction))
-        residual, total = float(((y - prediction) ** 2).sum()), float(((y - y.mean()) ** 2).sum())
-        if total == 0:
+        residual = float(((y - prediction) ** 2).sum())
+        if np.ptp(y) == 0:  # then R² is undefined; scikit-learn's answer
             return 1.0 if residual == 0 else 0.0
-        return 1.0 - residual / total
+        return 1.0 - residual / float(((y - y.mean()) ** 2).sum())
 
 
 class Classifier(Estimator):
@@ -187,6 +233,10 @@ class Classifier(Estimator):
     def _encode(self, y: Any, n: int) -> Any:
         """The labels as class numbers 0..k-1; `classes_` keeps the labels themselves."""
         y = self._targets(y, n)
+        if y.dtype.kind == "c":
+            raise ValueError("Complex data not supported: y must hold labels")
+        if y.dtype == object and any(label is None or label != label for label in y):
+            raise ValueError("y contains NaN or None; every point needs a label")
         if y.dtype.kind == "f":
             if not np.isfinite(y).all():
                 raise ValueError("y contains NaN or inf; every label must be finite")
@@ -212,9 +262,7 @@ class Classifier(Estimator):
     def score(self, X: Any, y: Any) -> float:
         """The fraction of labels predicted correctly."""
         prediction = self.predict(X)
-        y = np.asarray(y)
-        same_length(y, "y", len(prediction))
-        return float(np.mean(prediction == y))
+        return float(np.mean(prediction == self._targets(y, len(prediction))))
 
 
 class ScoringClassifier(Classifier):

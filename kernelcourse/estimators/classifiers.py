@@ -10,12 +10,17 @@ from ..algorithms import logistic, neighbors, perceptron, svm
 from ..algorithms.ridge import predict as combine
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Gaussian
-from ..validation import Array, real, whole
+from ..validation import Array, flag, real, whole
 from .base import Classifier, KernelMixin, ScoringClassifier, one_against_rest, side_by_side
 
 
 def _with_ones(X: Array, offset: bool) -> Array:
-    return np.column_stack([X, np.ones(len(X))]) if offset else X
+    return np.column_stack([X, np.ones(len(X))]) if flag(offset, "offset") else X
+
+
+def _log_logistic(z: Array) -> Array:
+    """log s(z) = -log(1 + exp(-z)), without overflow."""
+    return -np.logaddexp(0, -z)
 
 
 class Perceptron(ScoringClassifier):
@@ -39,7 +44,9 @@ class Perceptron(ScoringClassifier):
         codes = self._encode(y, len(X))
         Phi = _with_ones(X, self.offset)
         fits = [
-            perceptron.perceptron(Phi, signs, max_epochs=self.max_epochs, shuffle=self.shuffle, rng=self.rng)
+            perceptron.perceptron(
+                Phi, signs, max_epochs=self.max_epochs, shuffle=flag(self.shuffle, "shuffle"), rng=self.rng
+            )
             for signs in one_against_rest(codes, len(self.classes_))
         ]
         self.w_ = side_by_side([f.w for f in fits])
@@ -83,7 +90,9 @@ class KernelPerceptron(KernelMixin, ScoringClassifier):
         K = self.kernel(X)
         problems = one_against_rest(codes, len(self.classes_))
         fits = [
-            perceptron.kernel_perceptron(K, signs, max_epochs=self.max_epochs, shuffle=self.shuffle, rng=self.rng)
+            perceptron.kernel_perceptron(
+                K, signs, max_epochs=self.max_epochs, shuffle=flag(self.shuffle, "shuffle"), rng=self.rng
+            )
             for signs in problems
         ]
         self.c_ = side_by_side([f.alpha * signs for f, signs in zip(fits, problems, strict=True)])
@@ -136,19 +145,19 @@ class ProbabilisticClassifier(ScoringClassifier):
 
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class, in the order of `classes_`."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            p = logistic.logistic(scores)
-            return np.column_stack([1 - p, p])
-        return self._joint(scores)
-
-    def _joint(self, scores: Array) -> Array:
-        return logistic.softmax(scores)
+        return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> Array:
-        """The logarithms of `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        """The logarithms of `predict_proba`, accurate also where a probability is too small for a float."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([_log_logistic(-scores), _log_logistic(scores)])
+        weights = self._log_weights(scores)
+        return weights - np.logaddexp.reduce(weights, axis=1, keepdims=True)
+
+    def _log_weights(self, scores: Array) -> Array:
+        """The logarithms of numbers that the probabilities are proportional to: for a softmax the scores."""
+        return scores
 
 
 class LogisticRegression(ProbabilisticClassifier):
@@ -184,9 +193,8 @@ class LogisticRegression(ProbabilisticClassifier):
         r"""$w^\top x$, the log-odds."""
         return _with_ones(self._test_points(X), self.offset) @ self.w_
 
-    def _joint(self, scores: Array) -> Array:
-        p = logistic.logistic(scores)
-        return p / p.sum(axis=1, keepdims=True)
+    def _log_weights(self, scores: Array) -> Array:
+        return _log_logistic(scores)
 
 
 class KernelLogisticRegression(KernelMixin, ProbabilisticClassifier):
@@ -283,13 +291,13 @@ class KernelSVM(KernelMixin, ScoringClassifier):
         X = self._training_points(X)
         codes = self._encode(y, len(X))
         K = self.kernel(X)
-        solve = svm.kernel_svm_with_offset if self.offset else svm.kernel_svm
+        solve = svm.kernel_svm_with_offset if flag(self.offset, "offset") else svm.kernel_svm
         problems = one_against_rest(codes, len(self.classes_))
         fits = [solve(K, signs, lam=self.lam, gap=self.gap) for signs in problems]
         self.c_ = side_by_side([f.alpha * signs for f, signs in zip(fits, problems, strict=True)])
         self.b_ = side_by_side([np.array([f.b]) for f in fits])[0]
         self.gap_ = [f.gap for f in fits]
-        self.support_ = np.flatnonzero(np.any([f.alpha > 0 for f in fits], axis=0))
+        self.support_ = np.unique(np.concatenate([f.support for f in fits]))
         self.X_ = X
         return self
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
+
+import numpy as np
 
 from ..algorithms import mlp
 from ..algorithms.logistic import one_hot
+from ..kernels.kernel import Kernel
+from ..kernels.vectors import Linear
 from ..validation import Array, generator, whole
 from .base import Estimator, Regressor
 from .classifiers import ProbabilisticClassifier
@@ -41,10 +45,11 @@ class _Network(Estimator):
         return (X - self.mean_) / self.scale_
 
     def _train(self, X: Array, Y: Array) -> None:
+        if not isinstance(self.hidden, Iterable):
+            raise TypeError(f"hidden must list the sizes of the hidden layers, such as (16,), got {self.hidden!r}")
         hidden = [whole(size, "every entry of hidden", at_least=1) for size in self.hidden]
         rng = generator(self.rng)
-        self.mean_, self.scale_ = X.mean(axis=0), X.std(axis=0)
-        self.scale_[self.scale_ == 0] = 1.0
+        self.mean_, self.scale_ = X.mean(axis=0), _spread(X)
         network = mlp.init_network((X.shape[1], *hidden, Y.shape[1]), rng=rng, activation=self.activation)
         training = mlp.sgd(
             network,
@@ -68,6 +73,17 @@ class _Network(Estimator):
         r"""The last hidden layer: a learned $\phi(x)$, whose kernel is `features(X) @ features(Z).T` (lecture H9)."""
         X = self._test_points(X)
         return mlp.hidden_features(self.network_, self._scaled(X))
+
+    def kernel(self) -> Kernel:
+        r"""The learned kernel, $k(x, x') = \phi(x)^\top \phi(x')$, for any other method of the library (lecture H9)."""
+        self._require_fitted()
+        return Linear().after(self.features)
+
+
+def _spread(values: Array) -> Array:
+    """The standard deviation of each column; 1 where a column is constant, which rounding may hide."""
+    constant = np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(axis=0)
+    return np.where(constant, 1.0, values.std(axis=0))
 
 
 class MLP(_Network, ProbabilisticClassifier):
@@ -102,7 +118,6 @@ class MLPRegressor(_Network, Regressor):
 
     Parameters as for `MLP`; the targets are scaled like the inputs. `hidden=()` is linear regression.
 
-    >>> import numpy as np
     >>> X = np.linspace(-2, 2, 40)[:, None]
     >>> MLPRegressor(epochs=300, rng=0).fit(X, np.sin(2 * X[:, 0])).score(X, np.sin(2 * X[:, 0])) > 0.98
     True
@@ -114,7 +129,7 @@ class MLPRegressor(_Network, Regressor):
         """Minimise the squared error by stochastic gradient descent."""
         X = self._training_points(X)
         t = self._numbers(y, len(X))
-        self.t_mean_, self.t_scale_ = float(t.mean()), float(t.std()) or 1.0
+        self.t_mean_, self.t_scale_ = float(t.mean()), float(_spread(t))
         self._train(X, ((t - self.t_mean_) / self.t_scale_)[:, None])
         return self
 

@@ -35,7 +35,11 @@ class Ridge(Regressor):
         self.offset = offset
 
     def _design(self, X: Any) -> Array:
-        return X if self.phi is None else points(self.phi(X), "phi(X)")
+        if self.phi is None:
+            return X
+        if not callable(self.phi):
+            raise TypeError(f"phi must be a function of the points, got {self.phi!r}")
+        return points(self.phi(X), "phi(X)")
 
     def fit(self, X: Any, y: Any) -> Self:
         """Solve the M x M normal equations."""

@@ -6,6 +6,7 @@ their feature maps, and the test suite holds the two equal.
 
 from __future__ import annotations
 
+import numbers
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +20,7 @@ from ..validation import Array, numeric, points, real, whole
 
 # How tightly a kernel's printed form binds, as in Python: a sum needs parentheses inside a product.
 SUM, PRODUCT, POWER, ATOM = range(4)
+MOST_FEATURES = 10**7  # a row of so many floats has 80 MB
 
 
 class NoFiniteFeatureMap(ValueError):
@@ -50,18 +52,20 @@ class Kernel(ABC):
         Z = X if same else self.inputs(Z, "Z")
         # By Cauchy-Schwarz no entry exceeds the diagonal: checking n values vouches for n * m.
         for A, name in ((X, "X"), (Z, "Z"))[: 1 if same else 2]:
-            self._require_finite(self._diag(A), name)
+            self._finite_diag(A, name)
         return self.formula(X, Z)
 
     def diag(self, X: Any) -> Array:
         """The values k(x, x), one for each point, without forming the matrix."""
-        values = self._diag(self.inputs(X, "X"))
-        self._require_finite(values, "X")
-        return values
+        return self._finite_diag(self.inputs(X, "X"), "X")
 
     def features(self, X: Any) -> Array:
         r"""The explicit feature map, one row $\phi(x)^\top$ a point: `features(X) @ features(Z).T == k(X, Z)`."""
-        return self._features(self.inputs(X, "X"))
+        with np.errstate(over="ignore", invalid="ignore"):
+            Phi = self._features(self.inputs(X, "X"))
+        if not np.isfinite(Phi).all():
+            raise OverflowError(f"features of {self!r:.80} are too large for a float at these points: scale X down")
+        return Phi
 
     @abstractmethod
     def formula(self, X: Any, Z: Any) -> Array:
@@ -81,13 +85,16 @@ class Kernel(ABC):
     def _features(self, X: Any) -> Array:
         raise NoFiniteFeatureMap(f"{self!r} has no finite feature map")
 
-    def _require_finite(self, diagonal: Array, name: str) -> None:
+    def _finite_diag(self, X: Any, name: str) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            diagonal = self._diag(X)
         if not np.isfinite(diagonal).all():
             i = int(np.flatnonzero(~np.isfinite(diagonal))[0])
             raise OverflowError(
                 f"{self!r:.80} is too large for a float at {name}[{i}] (k(x, x) = {diagonal[i]}): "
-                f"scale {name} down or lower the degree"
+                f"scale {name} down, or choose a kernel that grows more slowly"
             )
+        return diagonal
 
     # --- what a kernel knows about itself (lecture B, 6.1)
 
@@ -114,11 +121,7 @@ class Kernel(ABC):
             return Sum.of(self, other)
         if not _is_number(other):
             return NotImplemented
-        if other == 0:  # where the built-in sum() starts
-            return self
-        from .vectors import Constant
-
-        return Sum.of(self, Constant(other))
+        return self if other == 0 else Sum.of(self, _constant(other))  # 0: where the built-in sum() starts
 
     def __radd__(self, other: Any) -> Kernel:
         return self + other if not _is_number(other) or other == 0 else _constant(other) + self
@@ -127,7 +130,7 @@ class Kernel(ABC):
         """$k_1 k_2$ (6.18) or $c\\,k_1$ (6.13)."""
         if isinstance(other, Kernel):
             return Product.of(self, other)
-        return Scaled.of(other, self) if _is_number(other) else NotImplemented
+        return Scaled.of(float(other), self) if _is_number(other) else NotImplemented
 
     __rmul__ = __mul__
 
@@ -155,7 +158,7 @@ class Kernel(ABC):
 
     def polynomial(self, coefficients: Sequence[float]) -> Kernel:
         r"""$q(k_1(x, x')) = \sum_i c_i\, k_1(x, x')^i$ with all $c_i \ge 0$ (6.15); `coefficients[i]` is $c_i$."""
-        return PolynomialOf(self, tuple(coefficients))
+        return PolynomialOf(self, coefficients)
 
     def weighted(self, f: Callable[..., Any]) -> Kernel:
         """$f(x)\\,k_1(x, x')\\,f(x')$ for any real function f (6.14), of one point or of all points at once."""
@@ -196,7 +199,9 @@ class Kernel(ABC):
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def _constant(value: float) -> Kernel:
@@ -219,6 +224,8 @@ def _kernel(value: Any, name: str) -> Kernel:
 
 def row_kronecker(A: Array, B: Array) -> Array:
     """Row i is the Kronecker product of row i of A and row i of B: all products of their entries."""
+    if A.shape[1] * B.shape[1] > MOST_FEATURES:
+        raise ValueError(f"the product would have {A.shape[1] * B.shape[1]:,} features, too many to write out")
     return (A[:, :, None] * B[:, None, :]).reshape(len(A), -1)
 
 
@@ -337,7 +344,8 @@ class Scaled(Compound):
 
     @classmethod
     def of(cls, c: float, kernel: Kernel) -> Kernel:
-        return cls(c * kernel.c, kernel.kernel) if isinstance(kernel, Scaled) else cls(c, kernel)
+        scaled = cls(c * kernel.c, kernel.kernel) if isinstance(kernel, Scaled) else cls(c, kernel)
+        return scaled.kernel if scaled.c == 1 else scaled
 
     def formula(self, X: Any, Z: Any) -> Array:
         return self.c * self.kernel(X, Z)
@@ -424,7 +432,7 @@ class PolynomialOf(Compound):
     r"""$q(k_1) = \sum_i c_i k_1^i$ with $c_i \ge 0$ (6.15): sums, products and multiples of $k_1$."""
 
     kernel: Kernel
-    coefficients: tuple[float, ...]
+    coefficients: Sequence[float]  # kept as a tuple
 
     def __post_init__(self) -> None:
         c = numeric(self.coefficients, "coefficients")
@@ -571,7 +579,7 @@ class On(Compound):
     def __post_init__(self) -> None:
         columns = self.columns
         if not isinstance(columns, slice):
-            columns = (columns,) if isinstance(columns, (int, np.integer)) else tuple(columns)
+            columns = tuple(columns) if isinstance(columns, Iterable) else (columns,)
             columns = tuple(int(c) if isinstance(c, np.integer) else c for c in columns)
             if not columns or not all(isinstance(c, int) and not isinstance(c, bool) for c in columns):
                 raise ValueError(f"on(columns) needs column numbers or a slice, got {self.columns!r}")
@@ -610,7 +618,7 @@ class On(Compound):
             which = ":".join("" if v is None else str(v) for v in (self.columns.start, self.columns.stop))
         else:
             which = ",".join(map(str, self.columns))
-        return self.kernel.latex(f"{x}_{{[{which}]}}", f"{z}_{{[{which}]}}")
+        return self.kernel.latex(f"{{{x}}}_{{[{which}]}}", f"{{{z}}}_{{[{which}]}}")
 
 
 @dataclass(frozen=True, repr=False)
@@ -654,13 +662,12 @@ class Centered(Compound):
     def __post_init__(self) -> None:
         _kernel(self.kernel, "kernel")
         self.kernel.diag(self.points)  # refuses what the kernel does not take
-        X = self.points.tolist() if isinstance(self.points, np.ndarray) else self.points
-        _set(self, points=tuple(tuple(x) if isinstance(x, list) else x for x in X))
+        X = points(self.points, "X") if self.kernel.on_vectors else self.points
+        _set(self, points=tuple(_frozen(x) for x in X))
 
     @cached_property
     def _data(self) -> Any:
-        vectors = isinstance(self.points[0], tuple) and all(_is_number(v) for v in self.points[0])
-        return np.array(self.points) if vectors else list(self.points)
+        return np.array(self.points) if self.kernel.on_vectors else list(self.points)
 
     @cached_property
     def _mean(self) -> float:
@@ -689,32 +696,68 @@ class Centered(Compound):
         return False
 
     def __repr__(self) -> str:
-        return f"{self.kernel._in(ATOM)}.centered({[list(p) if isinstance(p, tuple) else p for p in self.points]!r})"
+        return f"{self.kernel._in(ATOM)}.centered({list(self.points)!r})"
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         return rf"\left\langle \phi({x}) - \bar\phi,\ \phi({z}) - \bar\phi \right\rangle"
 
 
+def _frozen(value: Any) -> Any:
+    """An object as one that can be compared and hashed: lists and arrays as tuples, sets as frozen sets."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return tuple(_frozen(v) for v in value)
+    return frozenset(value) if isinstance(value, set) else value
+
+
 def _apply(function: Callable[..., Any], X: Any) -> Any:
     """A function of one point, or of all rows at once, at every point of X.
 
-    For arrays both ways of writing it are welcome. A function of all rows gives n results for n rows and one for one:
-    a function of a single point does not, except by giving the same answer.
+    For arrays both ways of writing it are welcome. It is a function of all rows if row by row it gives the same, and
+    if a single point, where it takes one, gives the same again.
     """
+    if not hasattr(X, "__len__") or isinstance(X, (str, bytes)) or len(X) == 0:
+        raise ValueError(f"X must hold at least one point, got {X!r:.60}")
+    X = _array_if_numbers(X)
     if isinstance(X, np.ndarray) and X.ndim == 2:
-        try:
-            whole_result, first = np.asarray(function(X)), np.asarray(function(X[:1]))
-            if (
-                whole_result.ndim
-                and first.ndim == whole_result.ndim
-                and len(first) == 1
-                and len(whole_result) == len(X)
-            ):
-                return whole_result
-        except Exception:  # noqa: BLE001, S110 - a function of one point may fail on many in any way; it is then tried on one
-            pass
+        with np.errstate(all="ignore"):
+            rows = _try(function, X)
+            if rows is not None and rows.ndim and len(rows) == len(X) and _row_by_row(function, X, rows):
+                return rows
     values = [function(x) for x in X]
-    return np.array(values) if isinstance(values[0], (np.ndarray, float, int, np.number)) else values
+    return np.array(values) if isinstance(values[0], (np.ndarray, numbers.Real)) else values
+
+
+def _row_by_row(function: Callable[..., Any], X: Array, rows: Any) -> bool:
+    """Are these rows what the function gives for the first and the last row by themselves?"""
+    for i in (0, len(X) - 1):
+        one = _try(function, X[i : i + 1])
+        if one is None or one.shape != rows[i : i + 1].shape or not np.allclose(one[0], rows[i], equal_nan=True):
+            return False
+    point = _try(function, X[0])
+    return (
+        point is None
+        or point.ndim > 1
+        or (point.shape == rows[0].shape and np.allclose(point, rows[0], equal_nan=True))
+    )
+
+
+def _try(function: Callable[..., Any], X: Array) -> Any:
+    """The result as an array of numbers, or None: a function of one point may fail on many in any way."""
+    try:
+        result = np.asarray(function(X))
+    except Exception:  # noqa: BLE001
+        return None
+    return result if result.dtype.kind in "fiub" else None
+
+
+def _array_if_numbers(X: Any) -> Any:
+    """Rows of numbers, lists of them included, as an array; other objects as they are."""
+    if isinstance(X, (list, tuple)) and isinstance(X[0], (list, tuple)):
+        array = _try(lambda rows: np.array(rows), X)  # type: ignore[arg-type]
+        return X if array is None else array
+    return X
 
 
 def _name(function: Callable[..., Any]) -> str:
@@ -726,5 +769,5 @@ def _number(value: float) -> str:
     text = f"{value:.4g}"
     if "e" in text:
         mantissa, exponent = text.split("e")
-        return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
+        return rf"({mantissa} \cdot 10^{{{int(exponent)}}})"
     return text

@@ -212,14 +212,19 @@ class Cosine(VectorKernel):
 # --- kernels of the distance
 
 
-def squared_distances(X: Array, Z: Array) -> Array:
-    r"""All $\lVert x_i - z_j \rVert^2$ by one product: $\lVert x\rVert^2 - 2 x^\top z + \lVert z\rVert^2$."""
-    mean = X.mean(axis=0)  # distances do not change, but far from the origin the three terms would cancel badly
-    A = X - mean
-    B = A if Z is X else Z - mean
-    a_i, b_j = np.einsum("ij,ij->i", A, A)[:, None], np.einsum("ij,ij->i", B, B)[None, :]  # (n, 1), (1, m)
-    if not np.isfinite(a_i.max() + b_j.max()):
-        return distances(A, B, "sqeuclidean")  # inf where it must be, never inf - inf
+def squared_distances(X: Array, Z: Array, *, scale: float) -> Array:
+    r"""All $\lVert x_i - z_j \rVert^2 = \lVert x_i\rVert^2 - 2 x_i^\top z_j + \lVert z_j\rVert^2$, by one product.
+
+    Rounding stays below 1e-10 of `scale`; where it would not, each distance is computed by itself.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = X.mean(axis=0)  # distances do not change, but far from the origin the three terms would cancel badly
+        A = X - mean
+        B = A if Z is X else Z - mean
+        a_i, b_j = np.einsum("ij,ij->i", A, A)[:, None], np.einsum("ij,ij->i", B, B)[None, :]  # (n, 1), (1, m)
+        rounding = np.finfo(float).eps * (a_i.max() + b_j.max())
+    if not rounding < 1e-10 * scale:
+        return distances(X, Z, "sqeuclidean")  # each from its own difference: nothing cancels, inf - inf cannot occur
     D = A @ B.T
     D *= -2
     D += a_i + b_j  # added first, so that the Gram matrix is exactly symmetric
@@ -302,7 +307,7 @@ class Gaussian(Radial):
         return 1 / (2 * self.sigma**2)
 
     def formula(self, X: Array, Z: Array) -> Array:
-        D = squared_distances(X, Z)
+        D = squared_distances(X, Z, scale=self.sigma * self.sigma)
         D *= -0.5 / max(self.sigma * self.sigma, np.finfo(float).tiny)  # also where the square of a tiny sigma vanishes
         return np.exp(D, out=D)
 
@@ -380,7 +385,7 @@ class Matern(Radial):
             )
 
     def profile(self, r: Array) -> Array:
-        s = np.sqrt(2 * self.nu) * r / self.length
+        s = np.minimum(np.sqrt(2 * self.nu) * (r / self.length), 800.0)  # beyond, exp(-s) is 0 and inf * 0 would be NaN
         if self.nu == 0.5:
             return np.exp(-s)
         if self.nu == 1.5:
@@ -445,8 +450,11 @@ class Periodic(Radial):
     def formula(self, X: Array, Z: Array) -> Array:
         D = np.zeros((len(X), len(Z)))
         for x_i, z_j in zip(X.T, Z.T, strict=True):  # a column at a time: never an (n, m, d) array
-            D += np.sin(np.pi * (x_i[:, None] - z_j[None, :]) / self.period) ** 2
-        return np.exp(-2 * D / self.length**2)
+            with np.errstate(over="ignore", invalid="ignore"):
+                D += (np.sin(np.pi * (x_i[:, None] - z_j[None, :]) / self.period) / self.length) ** 2
+        if np.isnan(D).any():
+            raise OverflowError(f"points are too far apart to tell where in a period of {self.period:g} they lie")
+        return np.exp(-2 * D)
 
     @property
     def is_radial(self) -> bool:

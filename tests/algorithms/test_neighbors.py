@@ -8,11 +8,11 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import KNeighborsClassifier
 
 from kernelcourse.algorithms.neighbors import (
-    squared_distances_to,
     kernel_neighbors,
     nearest,
     nearest_by_the_book,
     soft_neighbors,
+    squared_distances_to,
     vote,
 )
 

@@ -41,7 +41,13 @@ def seconds(function: Callable[[], object]) -> float:
 
 
 def compare(
-    job: str, ours: Callable[[], object], peer_name: str, peer: Callable[[], object], *, repeats: int = 7, note: str = ""
+    job: str,
+    ours: Callable[[], object],
+    peer_name: str,
+    peer: Callable[[], object],
+    *,
+    repeats: int = 7,
+    note: str = "",
 ) -> Row:
     """Time both in turns, after one run of each that does not count."""
     ours(), peer()

@@ -79,7 +79,7 @@ def test_expressions_print_as_mathematics():
 
 def test_latex_puts_parentheses_where_needed():
     assert ((Linear() + 1) * Linear()).latex() == r"\left(x^{\top} x' + 1\right) \cdot x^{\top} x'"
-    assert "x_{[0,2]}" in Gaussian(1.0).on([0, 2]).latex()
+    assert "{x}_{[0,2]}" in Gaussian(1.0).on([0, 2]).latex()
     assert r"\phi(x)" in Linear().after(np.tanh).latex()
 
 

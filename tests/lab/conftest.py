@@ -25,21 +25,36 @@ def folder(tmp_path_factory):
     return write_pages(tmp_path_factory.mktemp("lab"))
 
 
+@pytest.fixture(scope="session")
+def windows(browser):
+    """One window for each set of options, kept open."""
+    opened = {}
+
+    def window(**options):
+        key = repr(sorted(options.items()))
+        if key not in opened:
+            opened[key] = browser.new_context(**{"viewport": {"width": 820, "height": 1000}, **options})
+        return opened[key]
+
+    yield window
+    for context in opened.values():
+        context.close()
+
+
 @pytest.fixture
-def figure(browser, folder):
-    """Open the page of a figure, in a window of its own; a script's error fails the test that caused it."""
-    contexts, troubles = [], []
+def figure(windows, folder):
+    """Open the page of a figure; a script's error fails the test that caused it."""
+    pages, troubles = [], []
 
     def open_figure(name: str, fragment: str = "", **options):
-        context = browser.new_context(**{"viewport": {"width": 820, "height": 1000}, **options})
-        contexts.append(context)
-        page = context.new_page()
+        page = windows(**options).new_page()
+        pages.append(page)
         page.on("console", lambda m: m.type == "error" and troubles.append(m.text))
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.goto((folder / f"{name}.html").as_uri() + fragment)
         return page
 
     yield open_figure
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
     assert troubles == []

@@ -35,7 +35,7 @@ LAB = extension()
 def write_pages(folder: Path) -> Path:
     """A page for each figure, and one called `two` with two of them."""
     (folder / "lab.js").write_text(LAB.bundle(), encoding="utf-8")
-    (folder / "lab.css").write_text((LAB.SOURCE / "lab.css").read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "lab.css").write_text(LAB.style(), encoding="utf-8")
     for name, figures in {**{name: [name] for name in LAB.STARTS}, "two": ["dual", "svm"]}.items():
         text = PAGE.format(name=name, boxes="".join(map(LAB.box, figures)))
         (folder / f"{name}.html").write_text(text, encoding="utf-8")

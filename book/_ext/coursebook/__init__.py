@@ -1,5 +1,5 @@
-"""What the book adds to Jupyter Book: formulas without scripts, figures with alternative text, figures to drag, the API page, and pages
-that a keyboard and a screen reader can use.
+"""What the book adds to Jupyter Book: formulas without scripts, figures with alternative text, figures to drag, the API
+page, and pages that a keyboard and a screen reader can use.
 """
 
 from __future__ import annotations

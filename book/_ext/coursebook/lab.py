@@ -37,7 +37,7 @@ def squeeze(line: str) -> str:
     >>> squeeze('  const f = (x) => g(x, "a, b");')
     'const f=(x)=>g(x,"a, b");'
     """
-    if "`" in line or "/" in line:  # templates and regular expressions are left alone
+    if "`" in line or re.search(r"/\S", line):  # templates and regular expressions are left alone
         return line.strip()
     pieces = re.split(r'("[^"]*")', line.strip())
     pieces[::2] = [re.sub(r" ?([=,;:{}()<>?&|*\[\]]) ?", r"\1", piece) for piece in pieces[::2]]
@@ -67,6 +67,11 @@ def bundle(entry: str = "main.js") -> str:
 
     add(entry)
     return "(() => {\n" + "\n".join(['"use strict";', *lines]) + "\n})();\n"
+
+
+def style() -> str:
+    """The style sheet without its indentation."""
+    return "".join(f"{line.strip()}\n" for line in (SOURCE / "lab.css").read_text(encoding="utf-8").splitlines())
 
 
 # ------------------------------------------------------------------------------- the points that a figure starts with
@@ -110,6 +115,7 @@ def _playground() -> dict[str, Any]:
     from kernelcourse import datasets
 
     return {
+        "checkerboard": _points(*datasets.checkerboard(300, rng=0)),
         "moons": _points(*datasets.two_moons(100, noise=0.15, rng=3)),
         "rings": _points(*datasets.rings(100, noise=0.15, rng=3)),
         "xor": _points(*datasets.xor(100, noise=0.35, rng=3)),
@@ -174,7 +180,7 @@ def write_assets(app: Sphinx) -> None:
         static = Path(app.outdir, "_static")
         static.mkdir(parents=True, exist_ok=True)
         (static / "lab.js").write_text(bundle(), encoding="utf-8")
-        (static / "lab.css").write_text((SOURCE / "lab.css").read_text(encoding="utf-8"), encoding="utf-8")
+        (static / "lab.css").write_text(style(), encoding="utf-8")
 
 
 def leave_sources(app: Sphinx, config: Config) -> None:

@@ -13,6 +13,7 @@ from sphinx.addnodes import toctree
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
+from sphinx.util.index_entries import split_index_msg
 
 FRONT_DOOR = """<!DOCTYPE html>
 <html lang="en">
@@ -43,7 +44,7 @@ def link_index(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def rewrite_where_needed(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Titles, labels and numbers of a page appear on other pages: when any of them has changed, all are written again."""
+    """Titles, labels and numbers of a page appear on other pages: when one has changed, all pages are written again."""
     shown_elsewhere = (
         {docname: title.astext() for docname, title in env.titles.items()},
         deepcopy(env.domaindata["std"]),
@@ -52,6 +53,19 @@ def rewrite_where_needed(app: Sphinx, env: BuildEnvironment) -> list[str]:
     )
     before, env.shown_elsewhere = getattr(env, "shown_elsewhere", None), shown_elsewhere
     return [] if before == shown_elsewhere else list(env.found_docs)
+
+
+def index_entries_for_search(app: Sphinx) -> list[Any]:
+    """Hand the index entries of all pages to the search: Sphinx only does so for those that it has just written."""
+    if indexer := getattr(app.builder, "indexer", None):
+        for docname, entries in sorted(app.env.domaindata["index"]["entries"].items()):
+            found: set[tuple[str, str, str]] = set()
+            for kind, value, target, main, _ in entries:
+                words = split_index_msg(kind, value)
+                found |= {(word, target or "", main) for word in words}
+            indexer._index_entries.pop(docname, None)  # so that pages come in one order, whatever was written
+            indexer._index_entries[docname] = sorted(found)
+    return []
 
 
 # Markup of the extensions that a screen reader would stumble over: a label which hides the words that are seen,
@@ -91,5 +105,6 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", copy_styles_early)
     app.connect("doctree-read", link_index, priority=200)  # after the table of contents is in, before it is collected
     app.connect("env-get-updated", rewrite_where_needed, priority=900)  # after the numbers are given
+    app.connect("html-collect-pages", index_entries_for_search)
     app.connect("html-page-context", repair_markup)
     app.connect("build-finished", front_door)

@@ -24,7 +24,7 @@ export const recipeOf = (state) => ({
 export function builderFigure(root, { points }) {
   const lab = new Lab(root, "builder", {
     title: "Try it: build a kernel, or break one",
-    help: "Drag the points below the curve, or the cross x′; or reach them with the Tab key: arrows move them (with Shift, further), Page Up and Page Down go from point to point.",
+    help: "The points lie below the curve; the cross is x′.",
     start: { base: "linear", step1: "scale 0.25", step2: "exp ", step3: "weight bell", step4: "", step5: "", cross: [[2, 0]], points },
   });
   lab.select("base", "Start with", Object.fromEntries(Object.entries(BASES).map(([name, { text }]) => [name, text])));
@@ -38,7 +38,7 @@ export function builderFigure(root, { points }) {
   const bars = lab.plot({ label: "The eigenvalues of the Gram matrix as bars", x: [0, 1], y: [0, 1], xLabel: "eigenvalues", ticks: false, aspect: 1.1, least: 150, share: 0.7 });
   const grid = linspace(-5, 5, 201);
   const below = lab.handles(slice, { fixed: 0 });
-  const at = lab.handles(slice, { key: "cross", name: "x′", fixed: 0 });
+  lab.handles(slice, { key: "cross", name: "x′", fixed: 0 });
   lab.run((state) => {
     const recipe = recipeOf(state);
     const { k, text, valid, broken } = compose(recipe);
@@ -60,7 +60,6 @@ export function builderFigure(root, { points }) {
     const room = 0.14 * Math.max(high - low, largest * 0.5);
     slice.y = [low - room, high + room];
     below.fixed = low - 0.55 * room;
-    at.fixed = 0;
     const found = valid ? null : counterexample(k, x);
     const negative = found !== null;
     root.classList.toggle("lab-broken", negative);

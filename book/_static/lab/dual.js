@@ -21,7 +21,6 @@ export function fitBoth(x, t, ridge, at) {
 export function dualFigure(root, { points }) {
   const lab = new Lab(root, "dual", {
     title: "Try it: two solutions, one curve",
-    help: "Drag a point, or reach it with the Tab key: arrows move it (with Shift, further), Page Up and Page Down go to the other points.",
     start: { lambda: 0.1, points },
   });
   lab.slider("lambda", "λ", { min: 0.001, max: 10, log: true });

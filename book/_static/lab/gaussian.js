@@ -29,7 +29,6 @@ export function errorsAt(sigma, ridge, train, held) {
 export function gaussianFigure(root, { samples, held }) {
   const lab = new Lab(root, "gaussian", {
     title: "Try it: a sum of bumps",
-    help: "Drag a point, or reach it with the Tab key: arrows move it (with Shift, further), Page Up and Page Down go to the other points.",
     start: { sigma: 1.5, lambda: 0.3, show: "terms", sample: 0, points: samples[0] },
   });
   lab.slider("sigma", "σ", { min: 0.01, max: 15, log: true });

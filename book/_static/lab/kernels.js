@@ -29,7 +29,11 @@ export const KERNELS = {
 
 export const kernelOf = (spec) => KERNELS[spec.kind](spec);
 
-export const cross = (k, Z, X) => Z.map((z) => Float64Array.from(X, (x) => k(z, x)));
+export function cross(k, Z, X) {
+  const K = zeros(Z.length, X.length);
+  for (let i = 0; i < Z.length; i++) for (let j = 0; j < X.length; j++) K[i][j] = k(Z[i], X[j]);
+  return K;
+}
 
 export function gram(k, X) {
   const K = zeros(X.length, X.length);

@@ -10,7 +10,11 @@ export function dot(a, b) {
   return sum;
 }
 
-export const multiply = (A, x) => Float64Array.from(A, (row) => dot(row, x));
+export function multiply(A, x) {
+  const b = new Float64Array(A.length);
+  for (let i = 0; i < A.length; i++) b[i] = dot(A[i], x);
+  return b;
+}
 
 // The lower triangle L with L L' = A, or null where A is not positive definite to working precision.
 export function cholesky(A) {

@@ -6,7 +6,7 @@ import { dualFigure, fitBoth } from "./dual.js";
 import { errorsAt, gaussianFigure } from "./gaussian.js";
 import { gram, kernelOf, surface } from "./kernels.js";
 import { forward, train } from "./network.js";
-import { perceptronFigure, replay } from "./perceptron.js";
+import { perceptronFigure } from "./perceptron.js";
 import { playgroundFigure } from "./playground.js";
 import { kernelNeighbors, kernelPerceptron, kernelSVM } from "./solvers.js";
 import { svmFigure } from "./svm.js";
@@ -22,7 +22,7 @@ const FIGURES = {
 
 // For the tests, which hold what the page computes against the library.
 window.kernelLab = {
-  compose, counterexample, errorsAt, fitBoth, forward, gram, kernelNeighbors, kernelOf, kernelPerceptron, kernelSVM, replay, spectrum, surface, train,
+  compose, counterexample, errorsAt, fitBoth, forward, gram, kernelNeighbors, kernelOf, kernelPerceptron, kernelSVM, spectrum, surface, train,
 };
 
 for (const root of document.querySelectorAll(".lab[data-lab]")) {

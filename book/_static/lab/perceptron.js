@@ -6,7 +6,7 @@ import { kernelNeighbors, perceptronCheck, perceptronStart } from "./solvers.js"
 import { CLASS_HELP, drawPoints, troubleWith, WarmSVM, windowOf } from "./svm.js";
 import { Lab } from "./widgets.js";
 
-const GRID = 56;
+const GRID = 50;
 const MOST_EPOCHS = 200;
 const ALL = 1000000; // as many checks as it takes
 

@@ -12,18 +12,27 @@ const COARSE = 28;
 const UNITS = 8;
 const MOMENTUM = 0.9;
 const MOST = 5000; // epochs
+const EMPTY = [[-2, -2], [2, 2]]; // the corners for own points
+
+// Inputs with mean 0 and standard deviation 1, as the library's MLP wants them; the map does the same to new ones.
+export function standardise(X) {
+  const columns = [0, 1].map((c) => X.map((x) => x[c]));
+  const mean = columns.map((v) => v.reduce((sum, x) => sum + x, 0) / X.length);
+  const spread = columns.map((v, c) => Math.sqrt(v.reduce((sum, x) => sum + (x - mean[c]) ** 2, 0) / X.length) || 1);
+  return (x) => [(x[0] - mean[0]) / spread[0], (x[1] - mean[1]) / spread[1]];
+}
 
 export function playgroundFigure(root, sets) {
   const still = window.matchMedia("(prefers-reduced-motion: reduce)");
   const lab = new Lab(root, "playground", {
     title: "Try it: features given, or features learned",
     help: CLASS_HELP,
-    start: { data: "moons", model: "kernel", kernel: "gaussian", sigma: 0.5, degree: 3, lambda: 0.005, units: 4, layers: 1, activation: "tanh", step: 0.3, seed: 1, epochs: 0, adding: "1", points: sets.moons },
+    start: { data: "checkerboard", model: "kernel", kernel: "gaussian", sigma: 0.5, degree: 3, lambda: 0.0001, units: 8, layers: 1, activation: "tanh", step: 0.3, seed: 1, epochs: 0, adding: "1", points: sets.checkerboard },
   });
   const machine = (s) => s.model === "kernel";
   const learned = (s) => s.model === "network";
   const restart = (s) => (s.epochs = 0);
-  lab.select("data", "Data", { moons: "moons", rings: "rings", xor: "exclusive or", own: "own points" }, {
+  lab.select("data", "Data", { checkerboard: "checkerboard", moons: "moons", rings: "rings", xor: "exclusive or", own: "own points" }, {
     chosen: (s) => {
       s.points = s.data === "own" ? [] : structuredClone(sets[s.data]);
       restart(s);
@@ -47,7 +56,7 @@ export function playgroundFigure(root, sets) {
     restart(s);
   }, { unless: machine });
 
-  const plane = lab.plot({ label: "Regions of the model", ...windowOf(sets.moons), aspect: 1, axes: false, share: 1.6 });
+  const plane = lab.plot({ label: "Regions of the model", ...windowOf(sets.checkerboard), aspect: 1, axes: false, share: 1.6 });
   const minis = Array.from({ length: UNITS }, () => lab.plot({ label: "A hidden unit", caption: "unit", x: plane.x, y: plane.y, aspect: 1, axes: false, share: 0, least: 78 }));
   const caption = document.createElement("p");
   caption.className = "lab-caption";
@@ -56,7 +65,6 @@ export function playgroundFigure(root, sets) {
   side.append(caption, ...minis.map((m) => m.cell));
   lab.stage.append(side);
   const handles = lab.handles(plane, { classes: true });
-  lab.edited = () => (lab.state.data = "own");
 
   // The network of this state: made anew when its shape or seed changes, trained on until it has its epochs.
   let net = { key: "", epochs: 0 };
@@ -100,7 +108,7 @@ export function playgroundFigure(root, sets) {
 
   const solver = new WarmSVM(lab);
   lab.run((s) => {
-    const view = windowOf(sets[s.data] ?? sets.moons);
+    const view = windowOf(sets[s.data] ?? EMPTY);
     for (const plot of lab.plots) Object.assign(plot, view);
     const trouble = troubleWith(s.points);
     if (trouble) {
@@ -131,7 +139,8 @@ export function playgroundFigure(root, sets) {
       story = `One unit for each of the ${largest.length} support vectors, fixed by the kernel; only the weights α are learned.`;
     } else {
       const classes = s.points.map((p) => (p[2] > 0 ? 1 : 0));
-      const X = s.points.map(([x, y]) => [x, y]);
+      const scaled = standardise(s.points);
+      const X = s.points.map(scaled);
       const { layers } = network(s, X, classes);
       const loss = meanLoss(layers, s.activation, X, classes);
       if (!Number.isFinite(loss)) {
@@ -143,9 +152,10 @@ export function playgroundFigure(root, sets) {
         return;
       }
       const out = (x) => forward(layers, s.activation, x);
-      values = Float64Array.from(gridPoints({ xs, ys }), (z) => out(z).at(-1)[1] - out(z).at(-1)[0]);
-      scores = X.map((x, i) => (2 * classes[i] - 1) * (out(x).at(-1)[1] - out(x).at(-1)[0]));
-      const last = gridPoints(plane.grid(COARSE)).map((z) => out(z).at(-2));
+      const lead = (x) => ((z) => z[1] - z[0])(out(x).at(-1));
+      values = gridPoints({ xs, ys }).map((z) => lead(scaled(z)));
+      scores = X.map((x, i) => (2 * classes[i] - 1) * lead(x));
+      const last = gridPoints(plane.grid(COARSE)).map((z) => out(scaled(z)).at(-2));
       const { W } = layers.at(-1);
       pictures = W.map((row, j) => ({ name: `w ${short(row[1] - row[0], 2)}`, values: last.map((h) => h[j]), full: Math.max(1, ...last.map((h) => Math.abs(h[j]))) }));
       caption.textContent = "Units of the last hidden layer, with their weight w in the output";

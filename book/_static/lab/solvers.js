@@ -86,19 +86,16 @@ export function vote(distances, y, kappa) {
   return sum === 0 ? y[nearest[0]] : Math.sign(sum);
 }
 
-// Squared distances from z in feature space, k(z, z) - 2 k(z, x_j) + k(x_j, x_j). Under a Gaussian kernel their order
-// is that of the distances in the plane, where nothing is lost in rounding.
-export function featureDistances(spec, z, X, diagonal) {
-  if (spec.kind === "gaussian") return Float64Array.from(X, (x) => squaredDistance(z, x));
-  const k = kernelOf(spec);
-  const own = k(z, z);
-  return Float64Array.from(X, (x, j) => own - 2 * k(z, x) + diagonal[j]);
-}
-
+// The labels of Z by their nearest points in feature space, by k(z, z) - 2 k(z, x_j) + k(x_j, x_j). Under a Gaussian
+// kernel the order is that of the distances in the plane, where nothing is lost in rounding.
 export function kernelNeighbors(spec, Z, X, y, kappa) {
-  const k = kernelOf(spec);
+  const k = spec.kind === "gaussian" ? (z, x) => -0.5 * squaredDistance(z, x) : kernelOf(spec);
   const diagonal = X.map((x) => k(x, x));
-  return Z.map((z) => vote(featureDistances(spec, z, X, diagonal), y, Math.min(kappa, y.length)));
+  const distances = new Float64Array(X.length);
+  return Z.map((z) => {
+    for (let j = 0; j < X.length; j++) distances[j] = diagonal[j] - 2 * k(z, X[j]);
+    return vote(distances, y, Math.min(kappa, y.length));
+  });
 }
 
 // --- the support vector machine without offset

@@ -6,8 +6,7 @@ import { mostlyAlone } from "./gaussian.js";
 import { kernelSVM } from "./solvers.js";
 import { Lab } from "./widgets.js";
 
-export const CLASS_HELP =
-  "Drag a point, or reach it with the Tab key: arrows move it (with Shift, further), Page Up and Page Down go to the other points, the space bar changes its class, Delete removes it. A click on free ground adds a point.";
+export const CLASS_HELP = "The space bar switches its class, Delete removes it. A click on free ground adds a point.";
 
 // A square window around the points, with some air.
 export function windowOf(points) {

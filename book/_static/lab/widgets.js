@@ -56,8 +56,10 @@ const fragmentParts = () => location.hash.slice(1).split("&").filter(Boolean);
 
 // --- one figure on a page
 
+const HELP = "Drag a point, or reach it with the Tab key: arrows move it (with Shift, further), Page Up and Page Down go to the other points.";
+
 export class Lab {
-  constructor(root, name, { title, help, start }) {
+  constructor(root, name, { title, help = "", start }) {
     Object.assign(this, { root, name, start, state: structuredClone(start), syncs: [], layers: [], plots: [], forget: [] });
     const id = `lab-${name}-${document.querySelectorAll(".lab-title").length}`;
     root.setAttribute("role", "group");
@@ -66,7 +68,7 @@ export class Lab {
     this.stage = make("div", { class: "lab-stage" });
     this.sentence = make("p", { class: "lab-note" });
     this.spoken = make("p", { class: "lab-spoken", role: "status" });
-    this.help = make("p", { class: "lab-help", id: `${id}-help` }, help);
+    this.help = make("p", { class: "lab-help", id: `${id}-help` }, `${HELP} ${help}`);
     this.link = make("a", { href: `#lab-${name}=` }, "Link to this state");
     const reset = make("button", { type: "button" }, "Reset");
     reset.addEventListener("click", () => this.set(structuredClone(this.start)));
@@ -230,7 +232,7 @@ export class Lab {
 // Points to drag: state[key] holds [x, y, label]. With `classes` a click on free ground adds a point of state.adding,
 // the space bar changes a point's class and Delete removes it. `fixed` is a height that the points keep.
 class Handles {
-  constructor(lab, plot, { key = "points", name = "Point", classes = false, fixed = null, describe = null, limit = 250 }) {
+  constructor(lab, plot, { key = "points", name = "Point", classes = false, fixed = null, describe = null, limit = 400 }) {
     Object.assign(this, { lab, plot, key, name, classes, fixed, describe, limit, elements: [], current: 0 });
     if (!classes) return;
     plot.canvas.addEventListener("click", (event) => this.add(...plot.at(event.offsetX, event.offsetY)));
@@ -275,7 +277,6 @@ class Handles {
 
   edited() {
     this.touched = true;
-    this.lab.edited?.();
     this.lab.changed();
   }
 
