@@ -72,9 +72,9 @@ def run_notebooks(paths: Iterable[Path], *, cache_folder: Path, syntax: Sequence
             for path, (seconds, error) in zip(group, pool.map(execute, group), strict=True):
                 if error:
                     good = False
-                    print(f"{path}: a cell failed\n{error}", file=sys.stderr)
+                    print(f"{os.path.relpath(path)}: a cell failed\n{error}", file=sys.stderr)
                     continue
-                print(f"ran {path} in {seconds:.1f} s", flush=True)
+                print(f"ran {os.path.relpath(path)} in {seconds:.1f} s", flush=True)
                 bundle = CacheBundleIn(todo[path], str(path), data={"execution_seconds": seconds})
                 cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
     return good

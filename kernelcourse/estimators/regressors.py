@@ -20,8 +20,8 @@ class Ridge(Regressor):
     r"""Ridge regression in feature space: $w = (\text{ridge}\, I + \Phi^\top\Phi)^{-1} \Phi^\top t$ (lecture B, eq. 5).
 
     `phi` maps n points to the (n, M) design matrix, for example `lambda X: monomials(X, 3)`; None is $\phi(x) = x$.
-    `offset` is "none", "penalised" (lecture S: t is centred, and one more feature, 1, is penalised like every other) or
-    "free" (a bias that costs nothing, the b of lecture I). Lecture S centres X first; so may you.
+    `offset` is "none", "penalised" (lecture S: X and t are centred, and one more feature, 1, is penalised like every
+    other) or "free" (a bias that costs nothing, the b of lecture I).
 
     Fitted: `w_`, `b_` (0 without an offset).
 
@@ -46,7 +46,8 @@ class Ridge(Regressor):
         ridge, offset = real(self.ridge, "ridge", at_least=0), choice(self.offset, "offset", OFFSETS)
         X = self._training_points(X)
         t = self._numbers(y, len(X))
-        Phi = self._design(X)
+        self._origin = X.mean(axis=0) if offset == "penalised" else 0.0
+        Phi = self._design(X - self._origin)
         if offset == "none":
             self.w_, self.b_ = algorithms.primal_weights(Phi, t, ridge=ridge), 0.0
         elif offset == "penalised":
@@ -60,7 +61,7 @@ class Ridge(Regressor):
 
     def predict(self, X: Any) -> Array:
         r"""$y(x) = w^\top \phi(x) + b$."""
-        return self._design(self._test_points(X)) @ self.w_ + self.b_
+        return self._design(self._test_points(X) - self._origin) @ self.w_ + self.b_
 
 
 class KernelRidge(KernelMixin, Regressor):
@@ -68,7 +69,7 @@ class KernelRidge(KernelMixin, Regressor):
 
     The same predictions as `Ridge` with the kernel's features, from an n x n system. `ridge` is what is added to the
     diagonal: $\lambda$ in lectures B and S, $n\lambda$ in lecture K, $\ell\gamma$ in lecture I. `offset` is "none",
-    "penalised" (the constant kernel 1 added, and t centred) or "free".
+    "penalised" (the constant kernel 1 added, t centred, and X too where points are vectors) or "free".
 
     Fitted: `a_`, `b_`, `X_`.
 
@@ -86,7 +87,9 @@ class KernelRidge(KernelMixin, Regressor):
         ridge, offset = real(self.ridge, "ridge", at_least=0), choice(self.offset, "offset", OFFSETS)
         X = self._training_points(X)
         t = self._numbers(y, len(X))
-        K = self.kernel(X)
+        self._origin = X.mean(axis=0) if offset == "penalised" and self.kernel.on_vectors else None
+        self.X_ = self._shifted(X)
+        K = self.kernel(self.X_)
         b: Any
         if offset == "none":
             self.a_, b = algorithms.dual_weights(K, t, ridge=ridge), 0.0
@@ -96,12 +99,15 @@ class KernelRidge(KernelMixin, Regressor):
         else:
             self.a_, b = algorithms.dual_weights_with_offset(K, t, ridge=ridge)
         self.b_ = b
-        self.X_ = X
         return self
+
+    def _shifted(self, X: Any) -> Any:
+        return X if self._origin is None else X - self._origin
 
     def predict(self, X: Any) -> Array:
         r"""$y(x) = \sum_n a_n k(x_n, x) + b$."""
-        return algorithms.predict(self.kernel(self._test_points(X), self.X_), self.a_) + self.b_
+        K_test = self.kernel(self._shifted(self._test_points(X)), self.X_)
+        return algorithms.predict(K_test, self.a_) + self.b_
 
 
 class RegularizationNetwork(KernelMixin, Regressor):

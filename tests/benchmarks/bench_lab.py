@@ -26,7 +26,7 @@ TIMER = """
 
 
 def drag(browser, page_file: Path, address: str, steps: int = 120) -> tuple[np.ndarray, float]:
-    """Milliseconds of each frame's script, and of the main thread's processor time on average, while one point goes in circles."""
+    """Drag one point in circles: milliseconds of each frame's script, and the main thread's processor time a frame."""
     page = browser.new_page(viewport={"width": 820, "height": 1000})
     page.add_init_script(TIMER)
     page.goto(page_file.as_uri() + address)

@@ -44,7 +44,10 @@ test("eigenvalues rise and their vectors are orthonormal eigenvectors", () => {
   }
 });
 
-test("a zero matrix has zero eigenvalues", () => assert.deepEqual(eigenSymmetric(rows([[0, 0], [0, 0]])).values, [0, 0]));
+test(
+  "a zero matrix has zero eigenvalues",
+  () => assert.deepEqual(eigenSymmetric(rows([[0, 0], [0, 0]])).values, [0, 0]),
+);
 
 test("the ridge is added to the diagonal", () => close(solveRidge(rows([[1, 0], [0, 3]]), [4, 6], 1), [2, 1.5]));
 

@@ -13,7 +13,10 @@ PAGE = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{name}</title>
 <link rel="stylesheet" href="lab.css">
-<style>html[data-theme="dark"] body {{ background: #121212; color: #eee }} html[data-theme="dark"] a {{ color: #9cf }}</style>
+<style>
+html[data-theme="dark"] body {{ background: #121212; color: #eee }}
+html[data-theme="dark"] a {{ color: #9cf }}
+</style>
 <main><h1>{name}</h1>
 {boxes}</main>
 <script defer src="lab.js"></script>

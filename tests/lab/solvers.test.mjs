@@ -100,7 +100,11 @@ test("the gradient of the network's loss is that of finite differences", () => {
 test("training lowers the loss, momentum or not, and two runs from one seed are the same", () => {
   const X = cloud(30, 6);
   const classes = labels(X).map((y) => (y + 1) / 2);
-  const run = (momentum) => train(newNetwork([2, 4, 2], "tanh", 1), "tanh", X, classes, { step: 0.3, epochs: 50, momentum });
+  const run = (momentum) => train(newNetwork([2, 4, 2], "tanh", 1), "tanh", X, classes, {
+    step: 0.3,
+    epochs: 50,
+    momentum,
+  });
   for (const momentum of [0, 0.9]) {
     const losses = run(momentum);
     assert.equal(losses.length, 51);
@@ -110,6 +114,9 @@ test("training lowers the loss, momentum or not, and two runs from one seed are 
 });
 
 test("the first layer of outputs is the point itself and the last has no activation", () => {
-  const layers = [{ W: [Float64Array.of(1), Float64Array.of(-1)], b: Float64Array.of(0) }, { W: [Float64Array.of(2)], b: Float64Array.of(-9) }];
+  const layers = [{
+    W: [Float64Array.of(1), Float64Array.of(-1)],
+    b: Float64Array.of(0),
+  }, { W: [Float64Array.of(2)], b: Float64Array.of(-9) }];
   assert.deepEqual(forward(layers, "relu", [3, 1]).map((h) => [...h]), [[3, 1], [2], [-5]]);
 });

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,8 @@ def test_script_and_style_are_small():
 
 def test_bundle_is_one_plain_script():
     script = LAB.bundle()
-    lines = script.splitlines()
-    assert lines[0] == "(() => {" and lines[-1] == "})();"
-    assert not [line for line in lines if line.startswith(("import ", "import{", "export "))]
+    assert script.startswith('(() => {"use strict";') and script.endswith("})();\n")
+    assert not [line for line in script.splitlines() if line.startswith(("import ", "import{", "export "))]
     assert "http" not in script  # nothing is fetched
 
 
@@ -71,3 +71,36 @@ def test_points_survive_the_three_digits_of_a_link(name):
     found = numbers(LAB.STARTS[name]())
     assert found
     assert all(abs(n) < 20 and round(n, 3) == n for n in found)
+
+
+@pytest.fixture(scope="module")
+def tiny_book(tmp_path_factory):
+    """A book of three pages, of which one has a figure and one asks for a figure that does not exist."""
+    source = tmp_path_factory.mktemp("tiny")
+    (source / "conf.py").write_text('extensions = ["coursebook.lab"]\nhtml_static_path = ["_static"]\n')
+    (source / "_static" / "lab").mkdir(parents=True)
+    (source / "_static" / "lab" / "main.js").write_text("// a module")
+    (source / "index.rst").write_text("Tiny\n====\n\n.. toctree::\n\n   with\n   wrong\n")
+    (source / "with.rst").write_text("With\n====\n\n.. lab:: dual\n")
+    (source / "wrong.rst").write_text("Wrong\n=====\n\n.. lab:: duel\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "book/_ext"))
+        patch.setenv("PYTHONPATH", str(ROOT / "book/_ext"))
+        command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", str(source), str(source / "html")]
+        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    return source / "html", done.stderr
+
+
+def test_only_pages_with_a_figure_load_the_script(tiny_book):
+    html, _ = tiny_book
+    pages = {name: (html / f"{name}.html").read_text(encoding="utf-8") for name in ("index", "with", "wrong")}
+    for asset in ("_static/lab.js", "_static/lab.css"):
+        assert [name for name, text in pages.items() if asset in text] == ["with"]
+    assert '<div class="lab" data-lab="dual" data-start=\'{"points":[[' in pages["with"]
+    assert (html / "_static/lab.js").read_text(encoding="utf-8") == LAB.bundle()
+    assert not (html / "_static/lab").exists()
+
+
+def test_a_figure_that_does_not_exist_is_an_error(tiny_book):
+    _, errors = tiny_book
+    assert "there is no figure 'duel' to drag; there are builder, dual" in errors

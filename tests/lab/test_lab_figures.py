@@ -20,6 +20,15 @@ def note(page) -> str:
     return page.locator(".lab-note").first.inner_text()
 
 
+def settled(page) -> str:
+    """The sentence once it no longer changes: an SVM may take some frames to converge."""
+    texts = [note(page)]
+    while len(texts) < 4 or len(set(texts[-3:])) > 1:
+        page.wait_for_timeout(150)
+        texts.append(note(page))
+    return texts[-1]
+
+
 def picture(page) -> str:
     """What the first canvas shows, as text: equal pictures are equal texts."""
     page.evaluate(FRAMES)
@@ -104,20 +113,22 @@ def test_touch_drags_a_point(figure):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_link_brings_the_state_back_and_reset_takes_it_away(figure, name):
     page = figure(name)
-    start = picture(page)
     assert saved(page) == ""
+    settled(page)
+    start = picture(page)
     handle = page.locator(".lab-handle").first
     handle.focus()
     page.keyboard.press("Shift+ArrowRight")
-    address, text = saved(page), note(page)
+    address, text = saved(page), settled(page)
     assert address.startswith(f"#lab-{name}=")
     assert page.get_by_role("link", name="Link to this state").get_attribute("href") == address
     again = figure(name, address)
-    assert note(again) == text
+    assert settled(again) == text
     assert again.locator(".lab-handle").first.get_attribute("aria-valuetext") == handle.get_attribute("aria-valuetext")
     again.get_by_role("button", name="Reset").click()
-    assert picture(again) == start
     assert saved(again) == ""
+    settled(again)
+    assert picture(again) == start
 
 
 def test_sliders_move_by_keyboard_and_are_kept_in_the_link(figure):
@@ -153,7 +164,11 @@ def test_two_figures_share_the_address(figure):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_broken_link_does_no_harm(figure, name):
     page = figure(name, f"#lab-{name}=")
-    for broken in ("points:zzzzzzz,lambda:NaN,sigma:-3,kernel:none,sample:99", "%,%E0:x,seed:-1,checks:1.5", "kernel:%E0"):
+    for broken in (
+        "points:zzzzzzz,lambda:NaN,sigma:-3,kernel:none,sample:99",
+        "%,%E0:x,seed:-1,checks:1.5",
+        "kernel:%E0",
+    ):
         page.evaluate("(hash) => (location.hash = hash)", f"lab-{name}={broken}")
         page.wait_for_timeout(100)
         assert len(note(page)) > 40
@@ -172,9 +187,9 @@ def test_no_points_and_one_class_get_a_sentence(figure, name):
     page.get_by_label("New points are").select_option("-1")
     box = page.locator("canvas").first.bounding_box()
     page.mouse.click(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
+    assert "one class" not in note(page)
     assert page.locator(".lab-bad").count() == 0
     assert page.locator(".lab-handle").count() == 2
-    page.keyboard.press("Tab")
     page.get_by_role("button", name="Switch class").click()
     assert "one class" in note(page)
     page.get_by_role("button", name="Remove point").click()
@@ -301,7 +316,7 @@ def test_without_javascript_and_in_print_there_is_no_box(figure, name):
 
 
 def test_values_are_announced_when_things_calm_down(figure):
-    page = figure("svm")
+    page = figure("dual")
     status = page.get_by_role("status")
     page.locator(".lab-handle").first.focus()
     page.keyboard.press("ArrowRight")

@@ -66,7 +66,8 @@ def bundle(entry: str = "main.js") -> str:
         lines.extend(map(squeeze, own))
 
     add(entry)
-    return "(() => {\n" + "\n".join(['"use strict";', *lines]) + "\n})();\n"
+    script = "\n".join(["(() => {", '"use strict";', *lines, "})();", ""])
+    return re.sub(r"(?<=[,{(\[])\n", "", script)  # where a statement goes on anyway
 
 
 def style() -> str:
@@ -185,7 +186,7 @@ def write_assets(app: Sphinx) -> None:
 
 def leave_sources(app: Sphinx, config: Config) -> None:
     """The modules are not copied beside the script that is made of them."""
-    config.exclude_patterns = [*config.exclude_patterns, "**/_static/lab", "lab/**", "book/_static/lab"]
+    config.exclude_patterns = [*config.exclude_patterns, "lab"]
 
 
 def setup(app: Sphinx) -> None:

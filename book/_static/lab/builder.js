@@ -16,7 +16,7 @@ for (const c of FACTORS) choices[`scale ${c}`] = `times ${short(Number(c))}`;
 Object.assign(choices, { "exp ": "exp(k)", "poly ": "1 + k + k²" });
 for (const [f, { text }] of Object.entries(WEIGHTS)) choices[`weight ${f}`] = `f(x) k f(x′), f = ${text[0]}`;
 
-export const recipeOf = (state) => ({
+const recipeOf = (state) => ({
   start: state.base,
   steps: ROWS.map((row) => state[row]).filter(Boolean).map((text) => text.split(" ")),
 });
@@ -25,7 +25,16 @@ export function builderFigure(root, { points }) {
   const lab = new Lab(root, "builder", {
     title: "Try it: build a kernel, or break one",
     help: "The points lie below the curve; the cross is x′.",
-    start: { base: "linear", step1: "scale 0.25", step2: "exp ", step3: "weight bell", step4: "", step5: "", cross: [[2, 0]], points },
+    start: {
+      base: "linear",
+      step1: "scale 0.25",
+      step2: "exp ",
+      step3: "weight bell",
+      step4: "",
+      step5: "",
+      cross: [[2, 0]],
+      points,
+    },
   });
   lab.select("base", "Start with", Object.fromEntries(Object.entries(BASES).map(([name, { text }]) => [name, text])));
   ROWS.forEach((row, i) => {
@@ -33,9 +42,35 @@ export function builderFigure(root, { points }) {
   });
   const formula = lab.stage.appendChild(document.createElement("p"));
   formula.className = "lab-formula";
-  const slice = lab.plot({ label: "The kernel against x, for the fixed point x′", x: [-5, 5], y: [0, 1], xLabel: "x", yLabel: "k(x, x′)", share: 1.3, aspect: 0.8 });
-  const heat = lab.plot({ label: "The Gram matrix of the points as a heat map", caption: "Gram matrix", x: [0, 1], y: [0, 1], aspect: 1, axes: false, least: 130, share: 0.6 });
-  const bars = lab.plot({ label: "The eigenvalues of the Gram matrix as bars", x: [0, 1], y: [0, 1], xLabel: "eigenvalues", ticks: false, aspect: 1.1, least: 150, share: 0.7 });
+  const slice = lab.plot({
+    label: "The kernel against x, for the fixed point x′",
+    x: [-5, 5],
+    y: [0, 1],
+    xLabel: "x",
+    yLabel: "k(x, x′)",
+    share: 1.3,
+    aspect: 0.8,
+  });
+  const heat = lab.plot({
+    label: "The Gram matrix of the points as a heat map",
+    caption: "Gram matrix",
+    x: [0, 1],
+    y: [0, 1],
+    aspect: 1,
+    axes: false,
+    least: 130,
+    share: 0.6,
+  });
+  const bars = lab.plot({
+    label: "The eigenvalues of the Gram matrix as bars",
+    x: [0, 1],
+    y: [0, 1],
+    xLabel: "eigenvalues",
+    ticks: false,
+    aspect: 1.1,
+    least: 150,
+    share: 0.7,
+  });
   const grid = linspace(-5, 5, 201);
   const below = lab.handles(slice, { fixed: 0 });
   lab.handles(slice, { key: "cross", name: "x′", fixed: 0 });
@@ -69,20 +104,37 @@ export function builderFigure(root, { points }) {
     slice.text(centre, 0, "×", { align: "center", size: 24, colour: "plus", dy: 8 });
     x.forEach((v) => slice.mark(v, below.fixed, { hollow: true, size: 4.5 }));
     const n = x.length;
-    heat.regions(K.toReversed().flatMap((row) => Array.from(row)), n, { full: Math.max(...flat.map(Math.abs), 1e-300), below: "plus", above: "minus", smooth: false });
+    heat.regions(K.toReversed().flatMap((row) => Array.from(row)), n, {
+      full: Math.max(...flat.map(Math.abs), 1e-300),
+      below: "plus",
+      above: "minus",
+      smooth: false,
+    });
     heat.frame();
     bars.x = [0.2, n + 0.8];
     const top = Math.max(...eigenvalues.map(Math.abs), 1e-9);
     bars.y = [Math.min(0, eigenvalues[0] * 1.15), Math.max(...eigenvalues, 0.1 * top) * 1.1];
     bars.frame();
     bars.line(bars.x, [0, 0], { colour: "soft", width: 1 });
-    eigenvalues.toReversed().forEach((v, i) => bars.bar(i + 1, 0, v, { colour: v < 0 && isNegative(eigenvalues) ? "bad" : "minus", width: 10 }));
+    eigenvalues.toReversed().forEach((v, i) => bars.bar(i + 1, 0, v, {
+      colour: v < 0 && isNegative(eigenvalues) ? "bad" : "minus",
+      width: 10,
+    }));
     const used = recipe.steps.map(([name]) => STEPS[name].rule);
     if (valid) {
-      lab.note(`A kernel, by the rules${used.length ? ` ${[...new Set(used)].join(", ")}` : ""}. The smallest eigenvalue here is ${short(eigenvalues[0], 2)}: zero up to rounding, or positive, wherever you put the points.`);
+      lab.note(
+        `A kernel, by the rules${used.length ? ` ${[...new Set(used)].join(", ")}` : ""}. The smallest eigenvalue here ` +
+          `is ${short(eigenvalues[0], 2)}: zero up to rounding, or positive, wherever you put the points.`,
+      );
     } else if (negative) {
       const list = (v) => Array.from(v, (each) => short(each, 3)).join(", ");
-      lab.note(`Not a kernel: ${broken}. At the points x = ${list(found.points)} the coefficients a = ${list(found.a)} give Σ aᵢ aⱼ k(xᵢ, xⱼ) = ${short(found.value)} < 0.`, true);
-    } else lab.note(`The rules do not vouch for it (${broken}), but neither these points nor 200 random sets are a counterexample.`);
+      lab.note(
+        `Not a kernel: ${broken}. At the points x = ${list(found.points)} the coefficients ` +
+          `a = ${list(found.a)} give Σ aᵢ aⱼ k(xᵢ, xⱼ) = ${short(found.value)} < 0.`,
+        true,
+      );
+    } else {
+      lab.note(`The rules do not vouch for it (${broken}), but neither these points nor 200 other sets refute it.`);
+    }
   });
 }

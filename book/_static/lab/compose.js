@@ -9,7 +9,11 @@ export const BASES = {
   linear: { k: (x, z) => x * z, text: "xx′", valid: true },
   square: { k: (x, z) => (1 + x * z) ** 2, text: "(1 + xx′)²", valid: true },
   gaussian: { k: (x, z) => Math.exp(-((x - z) ** 2) / 2), text: "exp(−(x − x′)²/2)", valid: true },
-  periodic: { k: (x, z) => Math.exp(-2 * Math.sin((Math.PI * (x - z)) / 2) ** 2), text: "periodic(x, x′)", valid: true },
+  periodic: {
+    k: (x, z) => Math.exp(-2 * Math.sin((Math.PI * (x - z)) / 2) ** 2),
+    text: "periodic(x, x′)",
+    valid: true,
+  },
   one: { k: () => 1, text: "1", valid: true },
   distance: { k: (x, z) => Math.abs(x - z), text: "|x − x′|", valid: false },
 };
@@ -23,7 +27,10 @@ export const WEIGHTS = {
 const between = (sign) => (text, base) => `${text} ${sign} ${BASES[base].text}`;
 function bracket(text) {
   let outside = text; // what stands in no parentheses
-  for (let last = ""; last !== outside; ) [last, outside] = [outside, outside.replace(/\([^()]*\)|\[[^[\]]*\]|\|[^|]*\|/g, "")];
+  for (let last = ""; last !== outside; ) [last, outside] = [
+    outside,
+    outside.replace(/\([^()]*\)|\[[^[\]]*\]|\|[^|]*\|/g, ""),
+  ];
   return outside.includes(" ") ? `[${text}]` : text;
 }
 const both = (valid, base) => valid && BASES[base].valid;
@@ -89,7 +96,10 @@ export const isNegative = (values) => values[0] < -1e-9 * Math.max(...values.map
 export function counterexample(k, x) {
   const uniform = uniformFrom(1);
   for (let trial = 0; trial < 200; trial++) {
-    let points = trial === 0 ? [...x] : Array.from({ length: 2 + (trial % 5) }, () => Math.round(uniform() * 80 - 40) / 10);
+    let points = trial === 0 ? [...x] : Array.from(
+      { length: 2 + (trial % 5) },
+      () => Math.round(uniform() * 80 - 40) / 10,
+    );
     if (points.length === 0 || !isNegative(spectrum(k, points).values)) continue;
     for (let i = points.length - 1; i >= 0 && points.length > 1; i--) {
       const fewer = points.filter((_, j) => j !== i);

@@ -19,7 +19,7 @@ function niceTicks(low, high, most) {
   return ticks;
 }
 
-export const minusSign = (text) => String(text).replace(/-/g, "−");
+const minusSign = (text) => String(text).replace(/-/g, "−");
 export const short = (value, digits = 3) => minusSign(String(Number(value.toPrecision(digits))));
 
 const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
@@ -92,7 +92,11 @@ export class Plot {
       }
       pen.fillText(this.xLabel, (area.left + area.right) / 2, area.bottom + 32);
       pen.textAlign = "right";
-      for (const tick of niceTicks(...this.y, this.height / 50)) pen.fillText(short(tick), area.left - 5, this.py(tick) + 4);
+      for (const tick of niceTicks(...this.y, this.height / 50)) pen.fillText(
+        short(tick),
+        area.left - 5,
+        this.py(tick) + 4,
+      );
       pen.translate(11, (area.top + area.bottom) / 2);
       pen.rotate(-Math.PI / 2);
       pen.textAlign = "center";
@@ -149,7 +153,12 @@ export class Plot {
 
   bar(x, from, to, { colour = "minus", width = 6 } = {}) {
     this.pen.fillStyle = this.colours[colour];
-    this.pen.fillRect(this.px(x) - width / 2, Math.min(this.py(from), this.py(to)), width, Math.abs(this.py(to) - this.py(from)));
+    this.pen.fillRect(
+      this.px(x) - width / 2,
+      Math.min(this.py(from), this.py(to)),
+      width,
+      Math.abs(this.py(to) - this.py(from)),
+    );
   }
 
   text(x, y, words, { colour = "ink", align = "left", size = 12, dx = 0, dy = 0 } = {}) {

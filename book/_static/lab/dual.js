@@ -7,7 +7,7 @@ import { dualWeights, primalWeights } from "./solvers.js";
 import { Lab } from "./widgets.js";
 
 const POWERS = 6;
-export const powers = (x) => Float64Array.from({ length: POWERS }, (_, j) => x ** j);
+const powers = (x) => Float64Array.from({ length: POWERS }, (_, j) => x ** j);
 
 export function fitBoth(x, t, ridge, at) {
   const Phi = x.map(powers);
@@ -15,7 +15,13 @@ export function fitBoth(x, t, ridge, at) {
   const w = primalWeights(Phi, t, ridge);
   const a = dualWeights(K, t, ridge);
   const Z = Array.from(at, powers);
-  return { w, a, fitted: multiply(K, a), primal: multiply(Z, w), dual: Z.map((z) => dot(Phi.map((phi) => dot(phi, z)), a)) };
+  return {
+    w,
+    a,
+    fitted: multiply(K, a),
+    primal: multiply(Z, w),
+    dual: Z.map((z) => dot(Phi.map((phi) => dot(phi, z)), a)),
+  };
 }
 
 export function dualFigure(root, { points }) {
@@ -25,8 +31,22 @@ export function dualFigure(root, { points }) {
   });
   lab.slider("lambda", "λ", { min: 0.001, max: 10, log: true });
   const x = [-1.2, 1.2];
-  const top = lab.plot({ label: "The points, the primal and the dual fit", x, y: [-1.5, 1.5], yLabel: "t", least: 600 });
-  const low = lab.plot({ label: "The dual weights as bars", x, y: [-4, 4], xLabel: "x", yLabel: "dual weights a", aspect: 0.4, least: 600 });
+  const top = lab.plot({
+    label: "The points, the primal and the dual fit",
+    x,
+    y: [-1.5, 1.5],
+    yLabel: "t",
+    least: 600,
+  });
+  const low = lab.plot({
+    label: "The dual weights as bars",
+    x,
+    y: [-4, 4],
+    xLabel: "x",
+    yLabel: "dual weights a",
+    aspect: 0.4,
+    least: 600,
+  });
   const zs = linspace(-1.2, 1.2, 201);
   lab.handles(top, { describe: (i) => `a ${short(lab.a?.[i] ?? 0)}` });
   lab.run(({ lambda, points: data }) => {
@@ -48,8 +68,9 @@ export function dualFigure(root, { points }) {
       low.text(px, (py - fitted[i]) / lambda, "×", { align: "center", size: 17, dy: 6 });
     });
     const gap = primal.reduce((most, p, i) => Math.max(most, Math.abs(p - dual[i])), 0);
+    const most = gap.toExponential(0).replace("-", "−");
     lab.note(
-      `Wide line: primal, wᵀφ(x). Dashed: dual, Σ aᵢ k(xᵢ, x). They differ by at most ${gap.toExponential(0).replace("-", "−")}. ` +
+      `Wide line: primal, wᵀφ(x). Dashed: dual, Σ aᵢ k(xᵢ, x). They differ by at most ${most}. ` +
         `Bars: aᵢ; crosses: (tᵢ − y(xᵢ))/λ. The largest weight is ${short(reach)}.`,
     );
   });

@@ -38,8 +38,24 @@ export function gaussianFigure(root, { samples, held }) {
     state.sample = (Math.max(0, Math.floor(state.sample)) + 1) % samples.length;
     state.points = structuredClone(samples[state.sample]);
   });
-  const fit = lab.plot({ label: "Points, fit, truth, and the bumps that the fit is the sum of", x: [-10, 10], y: [-1.2, 1.8], xLabel: "x", yLabel: "t", share: 1.4, aspect: 0.75 });
-  const curve = lab.plot({ label: "Training and validation error against the width", x: [WIDTHS[0], WIDTHS.at(-1)], y: [0, 0.25], xLabel: "σ", yLabel: "mean squared error", aspect: 0.85, logX: true });
+  const fit = lab.plot({
+    label: "Points, fit, truth, and the bumps that the fit is the sum of",
+    x: [-10, 10],
+    y: [-1.2, 1.8],
+    xLabel: "x",
+    yLabel: "t",
+    share: 1.4,
+    aspect: 0.75,
+  });
+  const curve = lab.plot({
+    label: "Training and validation error against the width",
+    x: [WIDTHS[0], WIDTHS.at(-1)],
+    y: [0, 0.25],
+    xLabel: "σ",
+    yLabel: "mean squared error",
+    aspect: 0.85,
+    logX: true,
+  });
   const zs = linspace(-10, 10, 241);
   const Z = column(zs);
   lab.handles(fit, {});
@@ -53,7 +69,11 @@ export function gaussianFigure(root, { samples, held }) {
     else {
       points.forEach(([x], i) => {
         const near = zs.filter((z) => Math.abs(z - x) < 4 * sigma);
-        const style = { width: 1, alpha: 0.75, ...(now.a[i] < 0 ? { colour: "plus", dash: [5, 3] } : { colour: "minus" }) };
+        const style = {
+          width: 1,
+          alpha: 0.75,
+          ...(now.a[i] < 0 ? { colour: "plus", dash: [5, 3] } : { colour: "minus" })
+        };
         fit.line(near, near.map((z) => now.a[i] * k([z], [x])), style);
       });
     }
@@ -68,8 +88,16 @@ export function gaussianFigure(root, { samples, held }) {
     }
     curve.line([sigma, sigma], curve.y, { colour: "soft", width: 1 });
     const alone = mostlyAlone(now.K);
-    const facts = `Training error ${short(now.training)} (solid, circle), validation error ${short(now.validation)} (dashed, square).`;
-    if (alone) lab.note(`${facts} With σ this small hardly any point is similar to another, K ≈ I: the fit is a spike at each point and 0 elsewhere.`, true);
-    else lab.note(`${facts} Thick: the fit; dashed: the truth, sin(x)/x.${show === "terms" ? " Thin: aᵢ k(xᵢ, x), dashed where aᵢ < 0." : " Thin: the fits to ten samples; where they spread there is variance, where they all miss the truth there is bias."}`);
+    const facts =
+      `Training error ${short(now.training)} (solid, circle), ` +
+      `validation error ${short(now.validation)} (dashed, square).`;
+    const lines =
+      show === "terms"
+        ? "Thin: aᵢ k(xᵢ, x), dashed where aᵢ < 0."
+        : "Thin: the fits to ten samples. Where they spread there is variance, where all miss the truth there is bias.";
+    const spikes =
+      "With σ this small hardly any point is similar to another, K ≈ I: a spike at each point, and 0 elsewhere.";
+    if (mostlyAlone(now.K)) lab.note(`${facts} ${spikes}`, true);
+    else lab.note(`${facts} Thick: the fit; dashed: the truth, sin(x)/x. ${lines}`);
   });
 }

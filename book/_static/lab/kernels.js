@@ -15,7 +15,7 @@ function inner(x, z) {
 }
 
 // A kernel is its name and its parameters: { kind: "gaussian", sigma: 1 }.
-export const KERNELS = {
+const KERNELS = {
   linear: () => inner,
   polynomial:
     ({ degree, offset = 1 }) =>
@@ -43,7 +43,10 @@ export function gram(k, X) {
   return K;
 }
 
-export const linspace = (low, high, n) => Float64Array.from({ length: n }, (_, i) => low + ((high - low) * i) / (n - 1));
+export const linspace = (low, high, n) => Float64Array.from(
+  { length: n },
+  (_, i) => low + ((high - low) * i) / (n - 1),
+);
 
 // The points of the grid xs times ys, row after row.
 export const gridPoints = ({ xs, ys }) => Array.from(ys).flatMap((y) => Array.from(xs, (x) => [x, y]));

@@ -7,13 +7,18 @@ import { CLASS_HELP, drawPoints, troubleWith, WarmSVM, windowOf } from "./svm.js
 import { Lab } from "./widgets.js";
 
 const GRID = 50;
+const SMALL = 40; // for the rivals
 const MOST_EPOCHS = 200;
 const ALL = 1000000; // as many checks as it takes
 
 export const specOf = ({ kernel, sigma, degree }) =>
-  ({ gaussian: { kind: "gaussian", sigma }, polynomial: { kind: "polynomial", degree: Math.round(degree) }, linear: { kind: "linear" } })[kernel];
+  ({
+    gaussian: { kind: "gaussian", sigma },
+    polynomial: { kind: "polynomial", degree: Math.round(degree) },
+    linear: { kind: "linear" },
+  })[kernel];
 
-export const KERNEL_NAMES = { gaussian: "Gaussian", polynomial: "polynomial, (xᵀz + 1)ᵖ", linear: "linear" };
+const KERNEL_NAMES = { gaussian: "Gaussian", polynomial: "polynomial, (xᵀz + 1)ᵖ", linear: "linear" };
 
 export function kernelControls(lab, unless = () => false) {
   lab.select("kernel", "Kernel", KERNEL_NAMES, { unless });
@@ -22,7 +27,7 @@ export function kernelControls(lab, unless = () => false) {
 }
 
 // Train from the start, `checks` checks long or until a pass goes without a mistake.
-export function replay(K, y, checks) {
+function replay(K, y, checks) {
   const state = perceptronStart(y.length);
   let last = null;
   while (!state.done && state.checks < checks && state.epoch <= MOST_EPOCHS) last = perceptronCheck(state, K, y);
@@ -56,10 +61,21 @@ export function perceptronFigure(root, { points }) {
 
   const window2 = windowOf(points);
   const [perceptron, neighbours, machine] = ["Perceptron", "κ nearest neighbours", "SVM"].map((name, i) =>
-    lab.plot({ label: `Regions of the ${name}`, caption: name, ...window2, aspect: 1, axes: false, least: i === 0 ? 260 : 150, share: i === 0 ? 1.3 : 1 }),
+    lab.plot({
+      label: `Regions of the ${name}`,
+      caption: name,
+      ...window2,
+      aspect: 1,
+      axes: false,
+      least: i === 0 ? 260 : 150,
+      share: i === 0 ? 1.3 : 1,
+    }),
   );
   const solver = new WarmSVM(lab);
-  const handles = lab.handles(perceptron, { classes: true, describe: (i) => (now && i in now.alpha ? `alpha ${now.alpha[i]}` : "") });
+  const handles = lab.handles(perceptron, {
+    classes: true,
+    describe: (i) => (now && i in now.alpha ? `alpha ${now.alpha[i]}` : ""),
+  });
   lab.run((state) => {
     const { points: data, kappa, lambda } = state;
     now = null;
@@ -75,18 +91,21 @@ export function perceptronFigure(root, { points }) {
     const { K, X, y } = fit;
     now = replay(K, y, state.checks);
     const { xs, ys } = perceptron.grid(GRID);
+    const small = machine.grid(SMALL);
     const f = surface(spec, X, now.alpha.map((a, i) => a * y[i]), xs, ys);
-    const g = surface(spec, X, fit.c, xs, ys);
-    const votes = kernelNeighbors(spec, gridPoints({ xs, ys }), X, y, Math.round(kappa));
-    for (const [plot, values] of [[perceptron, f], [neighbours, votes], [machine, g]]) {
-      if (values.some((v) => v !== 0)) {
-        plot.regions(values, GRID, { full: plot === neighbours ? 2 : 1 });
-        plot.contour(values, GRID, 0);
-      }
+    const g = surface(spec, X, fit.c, small.xs, small.ys);
+    const votes = kernelNeighbors(spec, gridPoints(small), X, y, Math.round(kappa));
+    for (const [plot, values, n] of [[perceptron, f, GRID], [neighbours, votes, SMALL], [machine, g, SMALL]]) {
+      if (values.every((v) => v === 0)) continue;
+      plot.regions(values, n, { full: plot === neighbours ? 2 : 1 });
+      plot.contour(values, n, 0);
     }
-    for (const level of [-1, 1]) machine.contour(g, GRID, level, { width: 1.5, dotted: true });
+    for (const level of [-1, 1]) machine.contour(g, SMALL, level, { width: 1.5, dotted: true });
     const last = state.checks < ALL && now.last ? now.last.i : -1;
-    drawPoints(perceptron, data, { chosen: last >= 0 ? last : handles.chosen, ring: (i) => (i === last ? 3 : now.alpha[i] > 0 ? 1.2 : 0) });
+    drawPoints(perceptron, data, {
+      chosen: last >= 0 ? last : handles.chosen,
+      ring: (i) => (i === last ? 3 : now.alpha[i] > 0 ? 1.2 : 0),
+    });
     now.alpha.forEach((a, i) => a > 0 && perceptron.text(data[i][0], data[i][1], String(a), { dx: 9, dy: -6 }));
     drawPoints(neighbours, data);
     drawPoints(machine, data, { ring: (i) => (fit.alpha[i] > 1e-8 * fit.C ? 0.8 : 0) });
@@ -95,11 +114,19 @@ export function perceptronFigure(root, { points }) {
     const stored = now.alpha.filter((a) => a > 0).length;
     let story = "Nothing is checked yet: f = 0 everywhere, and a score of 0 counts as a mistake.";
     if (now.done) story = `Epoch ${now.epoch} went without a mistake: done.`;
-    else if (now.epoch > MOST_EPOCHS) story = `Not separated after ${MOST_EPOCHS} epochs: with this kernel, or with points of both classes at one place, it may never be.`;
-    else if (now.last) {
+    else if (now.epoch > MOST_EPOCHS) {
+      story =
+        `Not separated after ${MOST_EPOCHS} epochs: with this kernel, or with points of both classes at one place, ` +
+        "it may never be.";
+    } else if (now.last) {
       const { i, score, mistake } = now.last;
-      story = `Epoch ${now.epoch}. Point ${i + 1} has y f(x) = ${short(y[i] * score)}: ${mistake ? `a mistake, so its α becomes ${now.alpha[i]}.` : "right, nothing changes."}`;
+      const so = mistake ? `a mistake, so its α becomes ${now.alpha[i]}.` : "right, nothing changes.";
+      story = `Epoch ${now.epoch}. Point ${i + 1} has y f(x) = ${short(y[i] * score)}: ${so}`;
     }
-    lab.note(`${story} So far ${mistakes} mistakes on ${stored} of ${data.length} points (numbers: α). κ-NN keeps all ${data.length} points, the SVM ${fit.alpha.filter((a) => a > 1e-8 * fit.C).length} (rings).`, now.epoch > MOST_EPOCHS);
+    lab.note(
+      `${story} So far ${mistakes} mistakes on ${stored} of ${data.length} points (numbers: α). κ-NN keeps all ` +
+        `${data.length} points, the SVM ${fit.alpha.filter((a) => a > 1e-8 * fit.C).length} (rings).`,
+      now.epoch > MOST_EPOCHS,
+    );
   });
 }

@@ -27,12 +27,28 @@ export function playgroundFigure(root, sets) {
   const lab = new Lab(root, "playground", {
     title: "Try it: features given, or features learned",
     help: CLASS_HELP,
-    start: { data: "checkerboard", model: "kernel", kernel: "gaussian", sigma: 0.5, degree: 3, lambda: 0.0001, units: 8, layers: 1, activation: "tanh", step: 0.3, seed: 1, epochs: 0, adding: "1", points: sets.checkerboard },
+    start: {
+      data: "checkerboard",
+      model: "kernel",
+      kernel: "gaussian",
+      sigma: 0.5,
+      degree: 3,
+      lambda: 0.0001,
+      units: 8,
+      layers: 1,
+      activation: "tanh",
+      step: 0.3,
+      seed: 1,
+      epochs: 0,
+      adding: "1",
+      points: sets.checkerboard,
+    },
   });
   const machine = (s) => s.model === "kernel";
   const learned = (s) => s.model === "network";
   const restart = (s) => (s.epochs = 0);
-  lab.select("data", "Data", { checkerboard: "checkerboard", moons: "moons", rings: "rings", xor: "exclusive or", own: "own points" }, {
+  const names = { checkerboard: "checkerboard", moons: "moons", rings: "rings", xor: "exclusive or", own: "own points" };
+  lab.select("data", "Data", names, {
     chosen: (s) => {
       s.points = s.data === "own" ? [] : structuredClone(sets[s.data]);
       restart(s);
@@ -43,7 +59,8 @@ export function playgroundFigure(root, sets) {
   lab.slider("lambda", "λ", { min: 0.0001, max: 1, log: true, unless: learned });
   lab.slider("units", "Hidden units", { min: 1, max: UNITS, step: 1, unless: machine });
   lab.slider("layers", "Hidden layers", { min: 1, max: 2, step: 1, unless: machine });
-  lab.select("activation", "Activation", Object.fromEntries(Object.keys(ACTIVATIONS).map((name) => [name, name])), { unless: machine });
+  const functions = Object.fromEntries(Object.keys(ACTIVATIONS).map((name) => [name, name]));
+  lab.select("activation", "Activation", functions, { unless: machine });
   lab.slider("step", "Step size", { min: 0.01, max: 3, log: true, unless: machine });
   let running = false;
   const play = lab.button("Train", (s) => {
@@ -56,8 +73,23 @@ export function playgroundFigure(root, sets) {
     restart(s);
   }, { unless: machine });
 
-  const plane = lab.plot({ label: "Regions of the model", ...windowOf(sets.checkerboard), aspect: 1, axes: false, share: 1.6 });
-  const minis = Array.from({ length: UNITS }, () => lab.plot({ label: "A hidden unit", caption: "unit", x: plane.x, y: plane.y, aspect: 1, axes: false, share: 0, least: 78 }));
+  const plane = lab.plot({
+    label: "Regions of the model",
+    ...windowOf(sets.checkerboard),
+    aspect: 1,
+    axes: false,
+    share: 1.6,
+  });
+  const minis = Array.from({ length: UNITS }, () => lab.plot({
+    label: "A hidden unit",
+    caption: "unit",
+    x: plane.x,
+    y: plane.y,
+    aspect: 1,
+    axes: false,
+    share: 0,
+    least: 64,
+  }));
   const caption = document.createElement("p");
   caption.className = "lab-caption";
   const side = document.createElement("div");
@@ -76,7 +108,9 @@ export function playgroundFigure(root, sets) {
       net = { key, layers, velocity: atRest(layers), epochs: 0 };
     }
     s.epochs = Math.min(MOST, Math.max(0, Math.round(s.epochs)));
-    for (; net.epochs < s.epochs; net.epochs++) descend(net.layers, net.velocity, s.activation, X, classes, s.step, MOMENTUM);
+    for (; net.epochs < s.epochs; net.epochs++) {
+      descend(net.layers, net.velocity, s.activation, X, classes, s.step, MOMENTUM);
+    }
     return net;
   }
 
@@ -130,13 +164,14 @@ export function playgroundFigure(root, sets) {
       values = surface(spec, fit.X, fit.c, xs, ys);
       scores = fit.margins;
       const small = plane.grid(COARSE);
-      const largest = Array.from(fit.alpha.keys()).sort((i, j) => fit.alpha[j] - fit.alpha[i]).filter((i) => fit.alpha[i] > 1e-8 * fit.C);
+      const support = Array.from(fit.alpha.keys()).filter((i) => fit.alpha[i] > 1e-8 * fit.C);
+      const largest = support.sort((i, j) => fit.alpha[j] - fit.alpha[i]);
       pictures = largest.slice(0, UNITS).map((i) => {
         const unit = surface(spec, [fit.X[i]], [fit.y[i]], small.xs, small.ys);
         return { name: `α ${short(fit.alpha[i], 2)}`, values: unit, full: Math.max(...unit.map(Math.abs)) };
       });
       caption.textContent = `Units y k(xᵢ, ·): ${pictures.length} of ${largest.length}, the largest α first`;
-      story = `One unit for each of the ${largest.length} support vectors, fixed by the kernel; only the weights α are learned.`;
+      story = `One unit for each of the ${largest.length} support vectors, fixed by the kernel; only α is learned.`;
     } else {
       const classes = s.points.map((p) => (p[2] > 0 ? 1 : 0));
       const scaled = standardise(s.points);
@@ -157,9 +192,15 @@ export function playgroundFigure(root, sets) {
       scores = X.map((x, i) => (2 * classes[i] - 1) * lead(x));
       const last = gridPoints(plane.grid(COARSE)).map((z) => out(scaled(z)).at(-2));
       const { W } = layers.at(-1);
-      pictures = W.map((row, j) => ({ name: `w ${short(row[1] - row[0], 2)}`, values: last.map((h) => h[j]), full: Math.max(1, ...last.map((h) => Math.abs(h[j]))) }));
+      pictures = W.map((row, j) => ({
+        name: `w ${short(row[1] - row[0], 2)}`,
+        values: last.map((h) => h[j]),
+        full: Math.max(1, ...last.map((h) => Math.abs(h[j]))),
+      }));
       caption.textContent = "Units of the last hidden layer, with their weight w in the output";
-      story = `Epoch ${s.epochs}${s.epochs >= MOST ? " (the last)" : ""}, loss ${short(loss)}. The units are learned with the weights${s.epochs ? "" : ": press Train"}.`;
+      const end = s.epochs >= MOST ? " (the last)" : "";
+      const press = s.epochs ? "" : ": press Train";
+      story = `Epoch ${s.epochs}${end}, loss ${short(loss)}. The units are learned with the weights${press}.`;
     }
     plane.regions(values, FINE);
     plane.contour(values, FINE, 0);

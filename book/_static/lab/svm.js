@@ -21,13 +21,18 @@ export function windowOf(points) {
 // The sentence for points that no classifier can do anything with, or "".
 export function troubleWith(points) {
   if (points.length === 0) return "There are no points. Add some of both classes with a click, or press Reset.";
-  if (points.every((p) => p[2] === points[0][2])) return "All points are of one class: there is nothing to separate. Add a point of the other class, or change the class of one.";
-  return "";
+  if (points.some((p) => p[2] !== points[0][2])) return "";
+  return "All points are of one class: there is nothing to separate. Add a point of the other class, or switch one's class.";
 }
 
 export function drawPoints(plot, points, { chosen = -1, ring = () => 0 } = {}) {
   points.forEach(([x, y, label], i) => {
-    plot.mark(x, y, { colour: label > 0 ? "plus" : "minus", square: label > 0, size: (i === chosen ? 7 : 4.5) * (plot.width < 260 ? 0.7 : 1), ring: ring(i) });
+    plot.mark(x, y, {
+      colour: label > 0 ? "plus" : "minus",
+      square: label > 0,
+      size: (i === chosen ? 7 : 4.5) * (plot.width < 260 ? 0.7 : 1),
+      ring: ring(i),
+    });
   });
 }
 
@@ -45,8 +50,8 @@ export class WarmSVM {
     const y = points.map((p) => p[2]);
     const K = gram(kernelOf(spec), X);
     const alpha0 = this.last?.alpha.length === y.length ? this.last.alpha : null;
-    this.last = kernelSVM(K, y, lam, { alpha0, goal: 1e-5, maxEpochs: 40 });
-    this.late = this.last.gap > 1e-5 ? this.late + 1 : 0;
+    this.last = kernelSVM(K, y, lam, { alpha0, goal: 1e-8, maxEpochs: 40 });
+    this.late = this.last.gap > 1e-8 ? this.late + 1 : 0;
     if (this.late > 0 && this.late < 100) this.lab.frame = requestAnimationFrame(() => this.lab.drawNow());
     return { ...this.last, K, X, y, c: this.last.alpha.map((a, i) => a * y[i]) };
   }
@@ -62,11 +67,28 @@ export function svmFigure(root, { points }) {
   });
   lab.slider("lambda", "λ", { min: 0.0001, max: 1, log: true });
   lab.slider("sigma", "σ", { min: 0.02, max: 5, log: true });
-  const plane = lab.plot({ label: "The plane with both classes, the boundary, its margins and the support vectors", ...windowOf(points), aspect: 1, xLabel: "x₁", yLabel: "x₂", share: 1.5 });
-  const hinge = lab.plot({ label: "The hinge loss of every point against y f(x)", x: [-2.2, 2.7], y: [-0.2, 3.2], aspect: 1, xLabel: "y f(x)", yLabel: "hinge loss" });
+  const plane = lab.plot({
+    label: "The plane with both classes, the boundary, its margins and the support vectors",
+    ...windowOf(points),
+    aspect: 1,
+    xLabel: "x₁",
+    yLabel: "x₂",
+    share: 1.5,
+  });
+  const hinge = lab.plot({
+    label: "The hinge loss of every point against y f(x)",
+    x: [-2.2, 2.7],
+    y: [-0.2, 3.2],
+    aspect: 1,
+    xLabel: "y f(x)",
+    yLabel: "hinge loss",
+  });
   const solver = new WarmSVM(lab);
   let margins = [];
-  const handles = lab.handles(plane, { classes: true, describe: (i) => (i in margins ? `y f(x) ${short(margins[i])}` : "") });
+  const handles = lab.handles(plane, {
+    classes: true,
+    describe: (i) => (i in margins ? `y f(x) ${short(margins[i])}` : ""),
+  });
   const us = linspace(-2.2, 2.7, 50);
   lab.run(({ lambda, sigma, points: data }) => {
     hinge.frame();
@@ -92,11 +114,21 @@ export function svmFigure(root, { points }) {
     drawPoints(plane, data, { chosen: handles.chosen, ring: (i) => (kind[i] === 1 ? 1.4 : 0) });
     data.forEach(([, , label], i) => {
       const u = Math.max(-2.2, Math.min(2.7, margins[i]));
-      hinge.mark(u, Math.max(0, 1 - u), { colour: label > 0 ? "plus" : "minus", square: label > 0, size: i === handles.chosen ? 7 : 4 });
+      hinge.mark(u, Math.max(0, 1 - u), {
+        colour: label > 0 ? "plus" : "minus",
+        square: label > 0,
+        size: i === handles.chosen ? 7 : 4,
+      });
     });
     const count = [0, 1, 2].map((each) => kind.filter((v) => v === each).length);
     const wrong = margins.filter((m) => m <= 0).length;
-    const closing = mostlyAlone(fit.K) ? " With σ this small hardly any point is similar to another: the machine learns its points by heart." : "";
-    lab.note(`Objective ${short(fit.objective, 4)}. Of ${data.length} points ${count[0]} have α = 0 and no say, ${count[1]} lie on the margin (rings, dotted lines), ${count[2]} have α = C, among them ${wrong} on the wrong side.${closing}`, Boolean(closing));
+    const closing = mostlyAlone(fit.K)
+      ? " With σ this small hardly any point is similar to another: the machine learns its points by heart."
+      : "";
+    lab.note(
+      `Objective ${short(fit.objective, 4)}. Of ${data.length} points ${count[0]} have α = 0 and no say, ${count[1]} lie ` +
+        `on the margin (rings, dotted lines), ${count[2]} have α = C, among them ${wrong} on the wrong side.${closing}`,
+      Boolean(closing),
+    );
   });
 }

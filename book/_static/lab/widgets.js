@@ -14,7 +14,7 @@ const make = (tag, attributes = {}, ...children) => {
 // A point [x, y, label] in seven characters: coordinates to 1/1000 within ±20, and the label.
 const UNIT = 1000;
 const REACH = 20;
-export const snap = (v) => Math.round(Math.min(REACH, Math.max(-REACH, v)) * UNIT) / UNIT;
+const snap = (v) => Math.round(Math.min(REACH, Math.max(-REACH, v)) * UNIT) / UNIT;
 const code = (v) => Math.round((v + REACH) * UNIT).toString(36).padStart(3, "0");
 const encodePoint = ([x, y, label = 0]) => code(x) + code(y) + (label + 1);
 const decodePoint = (text) => {
@@ -56,11 +56,22 @@ const fragmentParts = () => location.hash.slice(1).split("&").filter(Boolean);
 
 // --- one figure on a page
 
-const HELP = "Drag a point, or reach it with the Tab key: arrows move it (with Shift, further), Page Up and Page Down go to the other points.";
+const HELP =
+  "Drag a point, or reach it with the Tab key: arrows move it (with Shift, further), Page Up and Page Down go to the " +
+  "other points.";
 
 export class Lab {
   constructor(root, name, { title, help = "", start }) {
-    Object.assign(this, { root, name, start, state: structuredClone(start), syncs: [], layers: [], plots: [], forget: [] });
+    Object.assign(this, {
+      root,
+      name,
+      start,
+      state: structuredClone(start),
+      syncs: [],
+      layers: [],
+      plots: [],
+      forget: [],
+    });
     const id = `lab-${name}-${document.querySelectorAll(".lab-title").length}`;
     root.setAttribute("role", "group");
     root.setAttribute("aria-labelledby", id);
@@ -152,7 +163,7 @@ export class Lab {
     const to = log ? Math.log10 : Number;
     const from = (v) => (log ? Number((10 ** v).toPrecision(digits)) : Number(v));
     const input = make("input", { type: "range", min: to(min), max: to(max), step });
-    const value = make("output");
+    const value = make("span", { class: "lab-value" });
     const row = make("label", { class: "lab-slider" }, make("span", {}, label), input, value);
     const sync = () => {
       this.state[key] = Math.min(max, Math.max(min, this.state[key]));
@@ -232,8 +243,16 @@ export class Lab {
 // Points to drag: state[key] holds [x, y, label]. With `classes` a click on free ground adds a point of state.adding,
 // the space bar changes a point's class and Delete removes it. `fixed` is a height that the points keep.
 class Handles {
-  constructor(lab, plot, { key = "points", name = "Point", classes = false, fixed = null, describe = null, limit = 400 }) {
+  constructor(lab, plot, {
+    key = "points",
+    name = "Point",
+    classes = false,
+    fixed = null,
+    describe = null,
+    limit = 400,
+  }) {
     Object.assign(this, { lab, plot, key, name, classes, fixed, describe, limit, elements: [], current: 0 });
+    lab.forget.push(() => (this.touched = false));
     if (!classes) return;
     plot.canvas.addEventListener("click", (event) => this.add(...plot.at(event.offsetX, event.offsetY)));
     lab.select("adding", "New points are", { 1: "+1 (squares)", "-1": "−1 (circles)" });
@@ -289,7 +308,12 @@ class Handles {
 
   create(i) {
     const { plot } = this;
-    const element = make("span", { class: "lab-handle", role: "slider", tabindex: -1, "aria-describedby": this.lab.help.id });
+    const element = make("span", {
+      class: "lab-handle",
+      role: "slider",
+      tabindex: -1,
+      "aria-describedby": this.lab.help.id,
+    });
     element.addEventListener("focus", () => {
       this.current = i;
       this.touched = true;
@@ -314,7 +338,10 @@ class Handles {
 
   nearestTo({ clientX, clientY }) {
     const box = this.plot.canvas.getBoundingClientRect();
-    const far = ([x, y]) => Math.hypot(this.plot.px(x) + box.left - clientX, this.plot.py(this.fixed ?? y) + box.top - clientY);
+    const far = ([x, y]) => Math.hypot(
+      this.plot.px(x) + box.left - clientX,
+      this.plot.py(this.fixed ?? y) + box.top - clientY,
+    );
     return this.points.reduce((best, point, i) => (far(point) < far(this.points[best]) ? i : best), 0);
   }
 
@@ -360,7 +387,8 @@ class Handles {
     this.elements.forEach((element, i) => {
       const [x, y, label] = points[i];
       const height = this.fixed ?? y;
-      const words = `x ${short(x)}${this.fixed === null ? `, y ${short(y)}` : ""}${this.classes ? `, class ${label > 0 ? "+1" : "−1"}` : ""}`;
+      const up = this.fixed === null ? `, y ${short(y)}` : "";
+      const words = `x ${short(x)}${up}${this.classes ? `, class ${label > 0 ? "+1" : "−1"}` : ""}`;
       const where = `translate(${plot.px(x).toFixed(1)}px, ${plot.py(height).toFixed(1)}px)`;
       if (element.where !== where) element.style.transform = element.where = where;
       const tab = i === this.current ? 0 : -1;
@@ -368,7 +396,13 @@ class Handles {
       const told = words + (this.describe ? `, ${this.describe(i)}` : "");
       if (element.told === told) return;
       element.told = told;
-      const facts = { label: `${this.name} ${i + 1}`, valuemin: plot.x[0], valuemax: plot.x[1], valuenow: x, valuetext: told };
+      const facts = {
+        label: `${this.name} ${i + 1}`,
+        valuemin: plot.x[0],
+        valuemax: plot.x[1],
+        valuenow: x,
+        valuetext: told,
+      };
       for (const [fact, value] of Object.entries(facts)) element.setAttribute(`aria-${fact}`, value);
     });
   }
