@@ -8,6 +8,7 @@ from typing import Any
 
 import myst_nb.sphinx_ext
 import sphinx_proof
+import yaml
 from docutils import nodes
 from sphinx.addnodes import toctree
 from sphinx.application import Sphinx
@@ -29,11 +30,21 @@ FRONT_DOOR = """<!DOCTYPE html>
 
 
 def repository_links(app: Sphinx, config: Config) -> None:
-    """`repository: url` in _config.yml is the one switch for everything that points to the repository."""
-    options = config.html_theme_options
-    if options.get("repository_url"):
-        options |= {"use_repository_button": True, "use_issues_button": True, "use_source_button": True}
-        options["launch_buttons"] = options.get("launch_buttons", {}) | {"binderhub_url": "https://mybinder.org"}
+    """`repository: url` in _config.yml is the one switch for everything that points to the repository.
+
+    Jupyter Book would hand it on, but it lets our own theme options take the place of all of its.
+    """
+    settings = yaml.safe_load((Path(app.srcdir) / "_config.yml").read_text(encoding="utf-8"))
+    repository = settings.get("repository") or {}
+    if repository.get("url"):
+        config.html_theme_options |= {
+            "repository_url": repository["url"],
+            "repository_branch": repository.get("branch", "main"),
+            "use_repository_button": True,
+            "use_issues_button": True,
+            "use_source_button": True,
+            "launch_buttons": settings.get("launch_buttons", {}) | {"binderhub_url": "https://mybinder.org"},
+        }
 
 
 def link_index(app: Sphinx, doctree: nodes.document) -> None:
