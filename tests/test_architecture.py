@@ -128,7 +128,7 @@ def test_no_module_is_too_long():
 
 
 def test_no_test_is_without_an_assertion():
-    checks = re.compile(r"assert|raises|warns|check\(|fail\(|wait_for")
+    checks = re.compile(r"assert|raises|warns|check\(|fail\(|wait_for|\bclose\(")
     for path in (ROOT / "tests").rglob("test_*.py"):
         source = path.read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(source)):
