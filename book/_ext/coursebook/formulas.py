@@ -101,10 +101,9 @@ def visit_display(writer, node: nodes.math_block) -> None:
 
 def latex_macros(app: Sphinx, config: Config) -> None:
     def define(name: str, meaning: str) -> str:
-        arguments = max((n for n in (1, 2, 3) if f"#{n}" in meaning), default=0)
-        return (
-            rf"\providecommand{{{name}}}{{}}\renewcommand{{{name}}}{f'[{arguments}]' if arguments else ''}{{{meaning}}}"
-        )
+        count = sum(f"#{n}" in meaning for n in (1, 2, 3))
+        arguments = f"[{count}]" if count else ""
+        return rf"\providecommand{{{name}}}{{}}\renewcommand{{{name}}}{arguments}{{{meaning}}}"
 
     preamble = "\n".join(define(*macro) for macro in MACROS.items())
     config.latex_elements["preamble"] = config.latex_elements.get("preamble", "") + "\n" + preamble

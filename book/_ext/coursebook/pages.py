@@ -80,11 +80,13 @@ def index_entries_for_search(app: Sphinx) -> list[Any]:
 
 
 # Markup of the extensions that a screen reader would stumble over: a label which hides the words that are seen,
-# identifiers which sphinx-proof gives to every theorem and to every proof alike, a role which ARIA has withdrawn.
+# identifiers which sphinx-proof gives to every theorem and to every proof alike, a role which ARIA has withdrawn, the
+# corner of a table announced as a heading.
 REPAIRS = {
     '<summary aria-label="Toggle hidden content">': "<summary>",
     ' id="proof-content"': "",
     'role="doc-biblioentry"': 'role="listitem"',
+    '<th class="head"><p></p></th>': "<td></td>",
     '<div class="proof admonition" id="proof">\n<p>Proof. ': '<div class="proof admonition">\n<p><em>Proof.</em> ',
 }
 
