@@ -1,6 +1,7 @@
-"""Shared by all tests: `--no-skips` for continuous integration, hypothesis without deadlines, quiet figures."""
+"""Shared by all tests: `--no-skips` for continuous integration, hypothesis without deadlines, a browser."""
 
 import os
+import shutil
 
 import pytest
 from hypothesis import settings
@@ -8,6 +9,18 @@ from hypothesis import settings
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # scikit-learn skips one of its checks without it
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+QUIET = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 # Machines are shared and noisy: a slow example is not a failure. Derandomised: a red run can be run again.
 settings.register_profile("course", deadline=None, max_examples=25, derandomize=True)
@@ -24,3 +37,16 @@ def pytest_runtest_makereport(item, call):
     if report.skipped and item.config.getoption("--no-skips") and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped, but --no-skips was given: {report.longrepr}"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, for one module: while it is open its event loop runs, and neither a second one nor nbclient starts."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine: tests/system.sh names the package")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.benchmarks.harness import Row
-from tests.book.conftest import CHROMIUM, QUIET
+from tests.conftest import CHROMIUM, QUIET
 from tests.lab.pages import fragment, write_pages
 
 # Each frame's callbacks are timed inside the page, by the clock: other work on the machine counts. TaskDuration is the

@@ -4,20 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.book.conftest import CHROMIUM, QUIET
 from tests.lab.pages import write_pages
-
-
-@pytest.fixture(scope="session")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine: tests/system.sh names the package")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +12,7 @@ def folder(tmp_path_factory):
     return write_pages(tmp_path_factory.mktemp("lab"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def windows(browser):
     """One window for each set of options, kept open."""
     opened = {}
