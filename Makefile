@@ -49,7 +49,9 @@ system:  # what the tests need from the system: a browser for the pages
 
 .PHONY: coverage
 coverage: $(READY) system  ## run the tests and report branch coverage of the library
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q --cov --cov-report=term --cov-fail-under=95 $(FLAGS)
+	@mkdir -p _build/coverage && $(BIN)/coverage erase
+	OPENBLAS_NUM_THREADS=1 $(BIN)/coverage run -m pytest -n 2 --dist worksteal -q $(FLAGS)
+	@$(BIN)/coverage combine --quiet && $(BIN)/coverage report --fail-under=95
 
 .PHONY: lint
 lint: $(READY)  ## lint, check the format and the types

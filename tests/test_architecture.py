@@ -145,6 +145,6 @@ def test_requirements_and_package_agree():
     for line in text.splitlines():
         if line and not line.startswith("#"):
             assert "#" in line or line.startswith("pytest>"), f"no reason given for {line}"
-            name = re.split(r"[<>=]", line)[0]
+            name = re.split(r"[\[<>=]", line)[0]
             assert re.search(rf"^{re.escape(name)}==", lock, re.M), f"{name} is not locked"
     assert importlib.import_module("kernelcourse.plots")
