@@ -28,8 +28,9 @@ elsewhere install TeX Live (https://tug.org/texlive) or MacTeX; then run `make p
 
 
 def cache_key(root: Path = ROOT) -> str:
-    """A digest of what outputs depend on besides the notebook's own code: the library, the style, the versions."""
-    inputs = [*root.glob("kernelcourse/**/*"), *root.glob("book/notebook/*"), root / "requirements.lock"]
+    """A digest of what outputs depend on besides a notebook's code: library, saved measurements, style, versions."""
+    folders = ("kernelcourse/**/*", "book/notebook/*", "book/times/**/*.json")
+    inputs = [*(path for pattern in folders for path in root.glob(pattern)), root / "requirements.lock"]
     digest = hashlib.sha256()
     for path in sorted(path for path in inputs if path.is_file() and "__pycache__" not in path.parts):
         content = path.read_bytes()

@@ -1,0 +1,119 @@
+r"""Row blocks: products with a Gram matrix that is never formed, in memory that does not depend on n.
+
+`memory` is a number of bytes. It bounds what one block of rows takes, its temporaries included; what a method keeps
+for itself (an m x m matrix, a vector of n weights) comes on top. Blocks are smaller than that where the processor's
+cache is: a block that stays there is not written to memory at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..kernels.kernel import Kernel
+from ..validation import Array, numeric, real, vector, warn, whole
+
+MEMORY = 256 * 2**20
+_CACHE = 8 * 2**20
+_COPIES = 4  # arrays of a block's size that a kernel's formula may hold at once
+
+
+def block_rows(columns: int, *, memory: int = MEMORY) -> int:
+    """How many rows of `columns` kernel values a block has.
+
+    >>> block_rows(1000), block_rows(1000, memory=320_000)
+    (1048, 10)
+    """
+    memory = whole(memory, "memory", at_least=1)
+    row = 8 * columns * _COPIES
+    if memory < row:
+        raise ValueError(f"memory must be at least {row} bytes, room for one row of {columns} values, got {memory}")
+    return min(memory // row, max(64, _CACHE // (8 * columns)))
+
+
+def row_blocks(n: int, columns: int, *, memory: int = MEMORY) -> Iterator[slice]:
+    """Slices that cover the rows 0, ..., n - 1 in order.
+
+    >>> [(block.start, block.stop) for block in row_blocks(5, 10, memory=640)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    rows = block_rows(columns, memory=memory)
+    return (slice(start, min(start + rows, n)) for start in range(0, n, rows))
+
+
+def gram_product(kernel: Kernel, X: Any, Z: Any, a: Any, *, memory: int = MEMORY) -> Array:
+    r"""$k(X, Z)\, a$, block by block of rows: the matrix is never formed (lecture B, eq. 11, for many points).
+
+    `a` may have a column for each of several outputs.
+
+    >>> from kernelcourse.kernels import Linear
+    >>> gram_product(Linear(), [[1.0], [2.0], [3.0]], [[1.0], [10.0]], [1.0, 1.0])
+    array([11., 22., 33.])
+    """
+    a = numeric(a, "a")
+    if a.ndim not in (1, 2) or len(a) != len(Z):
+        raise ValueError(f"a has shape {a.shape}, but Z has {len(Z)} points: a weight for each is wanted")
+    products = np.empty((len(X), *a.shape[1:]))
+    for block in row_blocks(len(X), len(Z), memory=memory):
+        products[block] = kernel(X[block], Z) @ a
+    return products
+
+
+def cg_ridge(
+    kernel: Kernel,
+    X: Any,
+    t: Any,
+    *,
+    ridge: float,
+    tol: float = 1e-8,
+    max_iterations: int = 1000,
+    memory: int = MEMORY,
+) -> tuple[Array, int]:
+    r"""Solve $(K + \text{ridge}\, I)\, a = t$ (lecture B, eq. 10) by conjugate gradients, without forming K.
+
+    An iteration computes K again, block by block: $O(n^2 d)$ time, but memory for a block and five vectors only. After
+    j iterations the error has fallen like $((\sqrt\kappa - 1)/(\sqrt\kappa + 1))^j$, $\kappa$ being the condition
+    number of $K + \text{ridge}\, I$, and often faster. Stops when $\lVert t - (K + \text{ridge}\, I) a\rVert \le$
+    `tol` $\lVert t\rVert$, and warns if that was not reached. Returns `a` and the number of iterations.
+
+    >>> from kernelcourse.kernels import Linear
+    >>> cg_ridge(Linear(), [[1.0], [2.0]], [3.0, 6.0], ridge=5.0)
+    (array([0.3, 0.6]), 1)
+    """
+    t, ridge = vector(t, "t", length=len(X)), real(ridge, "ridge", above=0)
+    tol, max_iterations = real(tol, "tol", above=0), whole(max_iterations, "max_iterations", at_least=1)
+
+    def times(a: Array) -> Array:
+        return gram_product(kernel, X, X, a, memory=memory) + ridge * a
+
+    a, residuals = conjugate_gradients(times, t, iterations=max_iterations, tol=tol)
+    if residuals and residuals[-1] > tol:
+        warn(
+            f"cg_ridge: relative residual {residuals[-1]:.1e} > tol={tol:g} after {len(residuals)} iterations; "
+            "a larger ridge needs fewer"
+        )
+    return a, len(residuals)
+
+
+def conjugate_gradients(
+    times: Callable[[Array], Array], b: Array, *, iterations: int, tol: float
+) -> tuple[Array, list[float]]:
+    r"""Solve $Ax = b$ for a positive definite A known by its products, and the relative residual after each of them.
+
+    >>> conjugate_gradients(lambda v: 2 * v, np.array([4.0]), iterations=5, tol=1e-9)
+    (array([2.]), [0.0])
+    """
+    x, r = np.zeros_like(b), b.copy()
+    p, rr, goal = r, float(r @ r), float(b @ b)
+    residuals: list[float] = []
+    while len(residuals) < iterations and rr > tol**2 * goal:
+        Ap = times(p)
+        step = rr / float(p @ Ap)
+        x = x + step * p
+        r = r - step * Ap
+        rr, before = float(r @ r), rr
+        p = r + (rr / before) * p
+        residuals.append((rr / goal) ** 0.5)
+    return x, residuals

@@ -1,0 +1,132 @@
+"""One map and one sum over chunks of rows: here, on threads, or on a cluster. Dask does the work.
+
+A numpy array (or a list of objects) is one chunk. A `dask.array` is as many as it has in its rows; its tasks run on
+whatever scheduler is active: threads unless there is a `distributed.Client`. Partial sums are added in the order of
+the chunks, in a tree that depends on their number only, so that the numbers do not depend on who finished first, on
+how many workers there are, or on a worker that died and whose chunks were done again elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..validation import points, vector
+
+_FAN_IN = 8  # partial sums that one task adds
+
+
+def is_dask(values: Any) -> bool:
+    """Is this a dask collection? Asked without importing dask."""
+    return type(values).__module__.partition(".")[0] == "dask"
+
+
+def dask_rows(X: Any, name: str = "X") -> Any:
+    """A dask array of points, chunked along its rows, all sizes known."""
+    import dask.array as da
+
+    if not isinstance(X, da.Array):
+        raise TypeError(f"{name} must be a dask.array, got {type(X).__name__}: pass {name}.to_dask_array(lengths=True)")
+    if X.ndim != 2:
+        raise ValueError(f"{name} must be 2-D, one point a row, got shape {X.shape}. Reshape your data")
+    _refuse_strange_chunks(X, name)
+    if X.shape[1] == 0:
+        raise ValueError(f"{name} has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    return X.rechunk({1: -1})
+
+
+def dask_vector(y: Any, X: Any) -> Any:
+    """Targets as a dask array in the chunks of X."""
+    import dask.array as da
+
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    if not isinstance(y, da.Array):
+        y = da.from_array(np.asarray(y), chunks=-1)
+    if y.ndim != 1:
+        raise ValueError(f"y must be 1-D, one target for each point, got shape {y.shape}")
+    _refuse_strange_chunks(y, "y")
+    if len(y) != len(X):
+        raise ValueError(f"y has {len(y)} entries, but {len(X)} are wanted")
+    return y.rechunk((X.chunks[0],))
+
+
+def _refuse_strange_chunks(array: Any, name: str) -> None:
+    if any(math.isnan(size) for axis in array.chunks for size in axis):
+        raise ValueError(
+            f"{name} has chunks of unknown size: call {name}.compute_chunk_sizes() first (a filter or a data frame "
+            "leaves them open)"
+        )
+    if not isinstance(array._meta, np.ndarray):
+        raise TypeError(
+            f"{name} has chunks of type {type(array._meta).__name__}, but dense numpy arrays are wanted: "
+            f"pass {name}.map_blocks(lambda block: block.toarray())"
+        )
+    if array.shape[0] == 0:
+        raise ValueError(
+            f"{name} has 0 sample(s) (shape={array.shape}, {len(array.chunks[0])} chunk(s)) while a minimum of 1 is "
+            "required."
+        )
+
+
+def map_sum(function: Callable[[Any, Any], Sequence[Any]], X: Any, y: Any) -> list[Any]:
+    """The entrywise sum of `function(X_chunk, y_chunk)`, a sequence of arrays, over all chunks of rows.
+
+    >>> map_sum(lambda X, y: (X.sum(), y @ X), np.eye(2), np.array([1.0, 2.0]))
+    [np.float64(2.0), array([1., 2.])]
+    """
+    if not is_dask(X):
+        return list(function(X, y))
+    import dask
+
+    shared = dask.delayed(function, traverse=False)  # one copy for all chunks: it holds landmarks and weights
+    task, add = dask.delayed(_on_chunk), dask.delayed(_added)
+    first = np.cumsum([0, *X.chunks[0]])
+    chunks = zip(X.to_delayed().ravel(), y.to_delayed().ravel(), X.chunks[0], first, strict=False)
+    parts = [task(shared, X_i, y_i, int(start)) for X_i, y_i, size, start in chunks if size > 0]
+    while len(parts) > 1:
+        parts = [add(parts[i : i + _FAN_IN]) for i in range(0, len(parts), _FAN_IN)]
+    return dask.compute(parts[0])[0]
+
+
+def map_rows(function: Callable[[Any], Any], X: Any, *, columns: int | None, dtype: Any) -> Any:
+    """`function` of each chunk of a dask array: a dask array again, one row (or one number) a point."""
+    if columns is None:
+        return X.map_blocks(function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype=dtype))
+    chunks = (X.chunks[0], (columns,))
+    return X.map_blocks(function, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype=dtype))
+
+
+def gather(X: Any, rows: np.ndarray) -> Any:
+    """Some rows of a dask array, here."""
+    found = np.asarray(X[rows].compute(), dtype=float)
+    strange = rows[~np.isfinite(found).all(axis=1)]
+    if len(strange):
+        raise ValueError(f"X contains NaN or inf (first in row {strange[0]}); every entry must be finite")
+    return found
+
+
+def distinct(y: Any) -> np.ndarray:
+    """The values that occur in a dask vector, in order."""
+    import dask
+
+    found = dask.compute(*[dask.delayed(np.unique)(chunk) for chunk in y.to_delayed().ravel()])
+    return np.unique(np.concatenate([chunk for chunk in found if len(chunk)]))
+
+
+def _on_chunk(function: Callable[[Any, Any], Any], X: Any, y: Any, first: int) -> list[Any]:
+    try:
+        return list(function(points(X), vector(y, "y")))
+    except (ValueError, TypeError, OverflowError) as error:
+        raise type(error)(f"in the chunk of rows {first} to {first + len(X) - 1}: {error}") from error
+
+
+def _added(parts: list[list[Any]]) -> list[Any]:
+    total = [np.array(value) for value in parts[0]]
+    for part in parts[1:]:
+        for entry, value in zip(total, part, strict=True):
+            entry += value
+    return total

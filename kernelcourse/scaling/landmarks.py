@@ -1,0 +1,99 @@
+r"""Which points become landmarks: three ways to choose m of n, each as row numbers in increasing order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from ..kernels.kernel import Kernel
+from ..validation import Array, generator, points, real, whole
+from .blocks import MEMORY, row_blocks
+
+
+def _count(m: int, n: int) -> int:
+    if whole(m, "m", at_least=1) > n:
+        raise ValueError(f"m must be at most the number of points: there are no {m} landmarks among n_samples={n}")
+    return int(m)
+
+
+def uniform_landmarks(n: int, m: int, *, rng: Any = None) -> np.ndarray:
+    """m of n row numbers, all sets equally likely.
+
+    >>> uniform_landmarks(10, 3, rng=0)
+    array([5, 6, 9])
+    """
+    return np.sort(generator(rng).choice(n, size=_count(m, n), replace=False))
+
+
+def kmeans_landmarks(X: Any, m: int, *, rng: Any = None) -> np.ndarray:
+    r"""The seeds of k-means++ (Arthur and Vassilvitskii 2007): each drawn with probability $\propto D(x)^2$,
+
+    the squared distance to the nearest one drawn so far. They spread out: no region is forgotten, none crowded.
+    Takes $O(nmd)$ time.
+
+    >>> kmeans_landmarks([[0.0], [0.0], [9.0], [9.0]], 2, rng=0).tolist() in ([0, 2], [0, 3], [1, 2], [1, 3])
+    True
+    """
+    X, rng = points(X), generator(rng)
+    m = _count(m, len(X))
+    chosen = [int(rng.integers(len(X)))]
+    nearest = np.full(len(X), np.inf)
+    while len(chosen) < m:
+        difference = X - X[chosen[-1]]
+        np.minimum(nearest, np.einsum("ij,ij->i", difference, difference), out=nearest)
+        nearest[chosen] = 0.0  # also where rounding has left something
+        total = nearest.sum()
+        if total > 0:
+            chosen.append(int(rng.choice(len(X), p=nearest / total)))
+        else:  # fewer than m different points: the rest are repeats of them
+            chosen.append(int(rng.choice(np.setdiff1d(np.arange(len(X)), chosen))))
+    return np.sort(chosen)
+
+
+def leverage_scores(kernel: Kernel, X: Any, Z: Any, *, ridge: float, memory: int = MEMORY) -> Array:
+    r"""Approximate ridge leverage scores $\ell_i = \bigl[K (K + \text{ridge}\, I)^{-1}\bigr]_{ii}$ from a pilot set Z,
+
+    $$\hat\ell_i = \tfrac{1}{\text{ridge}} \bigl(k(x_i, x_i) - k_Z(x_i)^\top
+      (K_{ZZ} + \tfrac{|Z|}{n} \text{ridge}\, I)^{-1} k_Z(x_i)\bigr)$$
+
+    (Rudi, Calandriello, Carratino and Rosasco 2018), at most 1. A score says how much a point is needed to represent
+    the others; with Z = X it is exact.
+
+    >>> from kernelcourse.kernels import Linear
+    >>> leverage_scores(Linear(), [[1.0], [2.0]], [[1.0], [2.0]], ridge=5.0)
+    array([0.1, 0.4])
+    """
+    n, m, ridge = len(X), len(Z), real(ridge, "ridge", above=0)
+    K_ZZ = kernel(Z)
+    K_ZZ.flat[:: m + 1] += ridge * m / n + np.finfo(float).eps * np.trace(K_ZZ)
+    L = linalg.cholesky(K_ZZ, lower=True, check_finite=False)
+    scores = kernel.diag(X)
+    for block in row_blocks(n, m, memory=memory):
+        explained = linalg.solve_triangular(L, kernel(X[block], Z).T, lower=True, check_finite=False)
+        scores[block] -= np.einsum("ij,ij->j", explained, explained)
+    return np.clip(scores / ridge, 0.0, 1.0)
+
+
+def leverage_landmarks(
+    kernel: Kernel, X: Any, m: int, *, ridge: float, rng: Any = None, memory: int = MEMORY
+) -> np.ndarray:
+    r"""m points drawn without repetition, with probabilities proportional to approximate leverage scores.
+
+    The pilot set of the approximation are m points drawn uniformly.
+
+    >>> from kernelcourse.kernels import Gaussian
+    >>> len(leverage_landmarks(Gaussian(1.0), np.arange(20.0)[:, None], 5, ridge=0.1, rng=0))
+    5
+    """
+    rng, m = generator(rng), _count(m, len(X))
+    pilot = uniform_landmarks(len(X), m, rng=rng)
+    scores = leverage_scores(kernel, X, take(X, pilot), ridge=ridge, memory=memory)
+    scores += 1e-12 * scores.max() + np.finfo(float).tiny  # every point can be drawn, so that m of them can
+    return np.sort(rng.choice(len(X), size=m, replace=False, p=scores / scores.sum()))
+
+
+def take(X: Any, rows: Any) -> Any:
+    """Some of the points, whether they are rows of an array or objects in a list."""
+    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]

@@ -1,0 +1,152 @@
+r"""Two approximate feature maps with m features: kernel values at landmarks, and random waves.
+
+Both stand for a kernel $\tilde k(x, z) = \phi(x)^\top P^{-1} \phi(z)$, and a function $f = w^\top \phi$ has the squared
+norm $w^\top P\, w$. For landmarks $\phi(x) = k_Z(x)$ and $P = K_{ZZ}$; for random waves $P = I$.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy import linalg
+
+from ..kernels.kernel import Kernel
+from ..kernels.vectors import Exponential, Gaussian, Laplacian, Matern, RationalQuadratic
+from ..validation import Array, generator, points, whole
+from .landmarks import take
+
+
+class FeatureMap(Protocol):
+    """What the methods of this package ask of an approximate feature map."""
+
+    @property
+    def m(self) -> int:
+        """The number of features."""
+
+    def __call__(self, X: Any) -> Array:
+        r"""The rows $\phi(x_i)^\top$."""
+
+    def penalty(self) -> Array:
+        r"""The matrix P of the squared norm $w^\top P\, w$."""
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkFeatures:
+    r"""$\phi(x) = (k(x, z_1), \dots, k(x, z_m))$: the function lives in the span of m landmarks (Nyström's method).
+
+    With the norm $w^\top K_{ZZ}\, w$ it stands for $\tilde K = K_{XZ} K_{ZZ}^{-1} K_{ZX}$ (Williams and Seeger 2001).
+
+    >>> from kernelcourse.kernels import Linear
+    >>> LandmarkFeatures(Linear(), [[1.0], [2.0]])([[3.0]])
+    array([[3., 6.]])
+    """
+
+    kernel: Kernel
+    Z: Any
+
+    @property
+    def m(self) -> int:
+        """The number of landmarks."""
+        return len(self.Z)
+
+    def __call__(self, X: Any) -> Array:
+        r"""The rows $k_Z(x_i)^\top$."""
+        return self.kernel(X, self.Z)
+
+    def penalty(self) -> Array:
+        """$K_{ZZ}$."""
+        return self.kernel(self.Z)
+
+
+@dataclass(frozen=True, eq=False)
+class FourierFeatures:
+    r"""$\phi(x) = \sqrt{2/m}\,(\cos \omega_1^\top x, \sin \omega_1^\top x, \dots)$ with m/2 frequencies.
+
+    Drawn by `random_fourier`, their inner products are an unbiased estimate of a stationary kernel (Rahimi and Recht
+    2007). `frequencies` has one column a frequency.
+
+    >>> FourierFeatures(np.array([[0.0, np.pi]]))([[1.0]]).round(6) + 0.0
+    array([[ 0.707107, -0.707107,  0.      ,  0.      ]])
+    """
+
+    frequencies: Array  # (d, m / 2)
+
+    @property
+    def m(self) -> int:
+        """The number of features: a cosine and a sine for each frequency."""
+        return 2 * self.frequencies.shape[1]
+
+    def __call__(self, X: Any) -> Array:
+        """The cosines, then the sines."""
+        X = points(X)
+        d, half = self.frequencies.shape
+        if X.shape[1] != d:
+            raise ValueError(f"X has {X.shape[1]} columns, but the frequencies were drawn for {d}")
+        angles, waves = X @ self.frequencies, np.empty((len(X), 2 * half))
+        np.cos(angles, out=waves[:, :half])
+        np.sin(angles, out=waves[:, half:])
+        waves *= half**-0.5
+        return waves
+
+    def penalty(self) -> Array:
+        """The identity."""
+        return np.eye(self.m)
+
+
+def random_fourier(kernel: Kernel, d: int, m: int, *, rng: Any = None) -> FourierFeatures:
+    r"""m random Fourier features of a stationary kernel on d inputs (Rahimi and Recht 2007).
+
+    By Bochner's theorem $k(x - z) = \mathrm{E} \cos \omega^\top (x - z)$ for $\omega$ drawn from the kernel's spectral
+    density, and $\cos(\alpha - \beta) = \cos\alpha \cos\beta + \sin\alpha \sin\beta$. The estimate is unbiased, and
+    its variance falls like 1/m. The densities: normal for `Gaussian`, Student's t for `Matern` and `Exponential`,
+    Cauchy in each coordinate for `Laplacian`, a mixture of normals for `RationalQuadratic`.
+
+    >>> from kernelcourse.kernels import Gaussian
+    >>> phi = random_fourier(Gaussian(1.0), 2, 10_000, rng=0)
+    >>> bool(abs(phi([[0.0, 0.0]]) @ phi([[1.0, 1.0]]).T - np.exp(-1)) < 0.02)
+    True
+    """
+    d, m, rng = whole(d, "d", at_least=1), whole(m, "m", at_least=2), generator(rng)
+    if m % 2:
+        raise ValueError(f"m must be even, a cosine and a sine for each frequency, got {m}")
+    half = m // 2
+    normal = rng.normal(size=(d, half))
+    if isinstance(kernel, Gaussian):
+        return FourierFeatures(normal / kernel.sigma)
+    if isinstance(kernel, Matern | Exponential):
+        nu = kernel.nu if isinstance(kernel, Matern) else 0.5
+        return FourierFeatures(normal / np.sqrt(rng.chisquare(2 * nu, size=half) / (2 * nu)) / kernel.length)
+    if isinstance(kernel, RationalQuadratic):
+        return FourierFeatures(normal * np.sqrt(rng.gamma(kernel.alpha, 1 / kernel.alpha, size=half)) / kernel.length)
+    if isinstance(kernel, Laplacian):
+        return FourierFeatures(rng.standard_cauchy(size=(d, half)) / kernel.h)
+    raise ValueError(
+        f"no spectral density is known for {kernel!r:.80}: random Fourier features exist here for Gaussian, "
+        "Exponential, Matern, RationalQuadratic and Laplacian. Landmarks serve every kernel"
+    )
+
+
+class GramError(NamedTuple):
+    """How far an approximate Gram matrix is from the exact one, on a sample of the points."""
+
+    relative: float  # Frobenius norm of the difference over that of K
+    largest: float  # largest entry of the difference
+    points: int  # how many were sampled
+
+
+def gram_error(kernel: Kernel, features: FeatureMap, X: Any, *, sample: int = 500, rng: Any = None) -> GramError:
+    r"""The error of $\tilde K = \Phi P^{-1} \Phi^\top$ against the exact K, on at most `sample` random points of X.
+
+    >>> from kernelcourse.kernels import Linear
+    >>> gram_error(Linear(), LandmarkFeatures(Linear(), [[1.0]]), [[1.0], [2.0], [3.0]]).relative < 1e-12
+    True
+    """
+    size = min(len(X), whole(sample, "sample", at_least=1))
+    X = take(X, np.sort(generator(rng).choice(len(X), size=size, replace=False)))
+    K, Phi, P = kernel(X), features(X), features.penalty()
+    P.flat[:: len(P) + 1] += np.finfo(float).eps * np.trace(P)
+    half = linalg.solve_triangular(linalg.cholesky(P, lower=True), Phi.T, lower=True)
+    gap = K - half.T @ half
+    return GramError(float(np.linalg.norm(gap) / np.linalg.norm(K)), float(np.abs(gap).max()), size)
