@@ -1,7 +1,8 @@
 # nbgrader's configuration for this course: `nbgrader …` and the formgrader read it, and so does `kernelcourse`.
-from nbgrader.converters import GenerateAssignment
+from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
+from nbgrader.preprocessors import Execute, SaveAutoGrades
 
-from kernelcourse.course.preprocessors import StableNotebook
+from kernelcourse.course.preprocessors import GradeSafely, HideTests, NoteUnsafe, StableNotebook, Transplant
 
 c = get_config()  # noqa: F821 - nbgrader defines it
 
@@ -14,6 +15,13 @@ c.CourseDirectory.ignore = ["*.md", ".*", "__pycache__", "*.pyc"]
 
 c.GenerateAssignment.preprocessors = [*GenerateAssignment().preprocessors, StableNotebook]
 
-# A cell may take this many seconds before it counts as endless.
-c.ExecutePreprocessor.timeout = 60
-c.Execute.timeout = 60
+# Grading takes only texts from a submission, runs them in a sandbox, and judges outside of it.
+c.Autograde.sanitize_preprocessors = [Transplant, *Autograde().sanitize_preprocessors]
+ours = {Execute: [GradeSafely], SaveAutoGrades: [SaveAutoGrades, NoteUnsafe]}
+c.Autograde.autograde_preprocessors = [
+    step for stock in Autograde().autograde_preprocessors for step in ours.get(stock, [stock])
+]
+c.GenerateFeedback.preprocessors = [HideTests, *GenerateFeedback().preprocessors]
+
+# A student's cell, or the calls of one function in a check, may take this many seconds.
+c.GradeSafely.timeout = 60

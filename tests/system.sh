@@ -2,6 +2,7 @@
 # System packages that tests need. Without rights to install them the tests concerned skip and say why.
 missing=""
 command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
+command -v bwrap >/dev/null 2>&1 || missing="$missing bubblewrap"
 [ -z "$missing" ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
   apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing >/dev/null

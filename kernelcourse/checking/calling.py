@@ -7,6 +7,7 @@ import io
 import sys
 import traceback
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,19 +23,42 @@ _LIBRARY = str(Path(__file__).parents[1])
 
 
 @dataclass(frozen=True)
+class Raised:
+    """An error that came instead of a value: its type's name, its message, and the student's line that it came from."""
+
+    kind: str
+    message: str = ""
+    line: str = ""
+    not_written: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}" if self.message else self.kind
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What came of one call."""
 
     case: Case
     value: Any = None
-    error: BaseException | None = None
+    error: Raised | None = None
     changed: tuple[int, ...] = ()  # positions of arguments that were written on
     library_calls: tuple[str, ...] = ()  # functions of kernelcourse that were called
     printed: str = ""
 
 
-def call(function: Callable[..., Any], case: Case) -> Outcome:
+class Answer(ABC):
+    """A function that does not live in this process; whoever holds it can only try it on a case."""
+
+    @abstractmethod
+    def try_on(self, case: Case) -> Outcome:
+        """Call the function on the case, wherever it is."""
+
+
+def call(function: Callable[..., Any] | Answer, case: Case) -> Outcome:
     """Call the function on the case. What it prints or warns of is kept, not shown: stderr counts as failure."""
+    if isinstance(function, Answer):
+        return function.try_on(case)
     args = case.fresh()
     output = io.StringIO()
     calls: list[str] = []
@@ -45,7 +69,7 @@ def call(function: Callable[..., Any], case: Case) -> Outcome:
             with _library_calls_noted(calls):
                 value = function(*args)
         except (Exception, SystemExit) as raised:  # noqa: BLE001 - whatever a student's code raises becomes a report
-            error = raised
+            error = describe(raised)
     changed = tuple(
         i for i, (before, after) in enumerate(zip(case.args, args, strict=True)) if not _same(before, after)
     )
@@ -74,6 +98,19 @@ def _library_calls_noted(calls: list[str]) -> Iterator[None]:
         yield
     finally:
         sys.setprofile(previous)
+
+
+def describe(error: BaseException) -> Raised:
+    """What a report needs to know of an error."""
+    not_written = isinstance(error, NotImplementedError)
+    return Raised(type(error).__name__, _message(error), student_line(error), not_written)
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - a class of the student's own may fail to print itself
+        return ""
 
 
 def student_line(error: BaseException) -> str:

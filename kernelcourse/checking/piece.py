@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .calling import Outcome, call, student_line
+from .calling import Outcome, call
 from .cases import Case, with_layouts
 from .comparing import difference, remarks
 from .report import Result, shown
@@ -77,9 +77,9 @@ class Piece:
 
     def _problem(self, outcome: Outcome, want: Any) -> str:
         if outcome.error is not None:
-            if outcome.case.frozen and "read-only" in str(outcome.error):
+            if outcome.case.frozen and "read-only" in outcome.error.message:
                 return "It tries to write on its argument. Work on a copy."
-            return f"It raised {type(outcome.error).__name__}: {outcome.error}"
+            return f"It raised {outcome.error}"
         if problem := difference(outcome.value, want, self.tolerance):
             return problem
         if outcome.changed:
@@ -103,7 +103,7 @@ class Piece:
 
     def _alike(self, one: Outcome, other: Outcome) -> bool:
         if one.error is not None or other.error is not None:
-            return type(one.error) is type(other.error)
+            return one.error is not None and other.error is not None and one.error.kind == other.error.kind
         if one.changed != other.changed:
             return False
         return not difference(one.value, other.value, self.tolerance)
@@ -117,8 +117,8 @@ class Piece:
         rows.append(("expected", shown(want)))
         if outcome.error is None:
             rows.append(("yours", shown(outcome.value)))
-        elif line := student_line(outcome.error):
-            rows.append(("where", line))
+        elif outcome.error.line:
+            rows.append(("where", outcome.error.line))
         if outcome.case.label:
             rows.insert(0, ("input", outcome.case.label))
         if outcome.printed.strip():
@@ -147,8 +147,8 @@ class Claim:
         if early := _cannot_be_judged(self, [outcome], hidden):
             return early
         if outcome.error is not None:
-            problem = f"It raised {type(outcome.error).__name__}: {outcome.error}"
-            details = (("where", student_line(outcome.error)),)
+            problem = f"It raised {outcome.error}"
+            details = (("where", outcome.error.line),)
             return Result(self.name, self.points, cases=1, wrong=1, problem=problem, details=details, hidden=hidden)
         hint = self.verify(outcome.value)
         if not hint:
@@ -162,7 +162,7 @@ class Claim:
 def _cannot_be_judged(piece: Piece | Claim, outcomes: Sequence[Outcome], hidden: bool) -> Result | None:
     """The report on an answer that is still missing, or that hands the work to the library."""
     problem = hint = mistake = ""
-    if any(isinstance(outcome.error, NotImplementedError) for outcome in outcomes):
+    if any(outcome.error is not None and outcome.error.not_written for outcome in outcomes):
         problem = "It is not written yet."
         hint = "Replace the line `raise NotImplementedError()` by your answer, run its cell, then this one."
         mistake = NOT_WRITTEN

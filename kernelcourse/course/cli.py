@@ -17,6 +17,8 @@ from .errors import CourseError
 COMMANDS = {
     "check": "run the visible checks of a notebook",
     "release": "make the students' notebooks from the solutions",
+    "grade": "grade submissions, each in a sandbox",
+    "report": "write a page about the results of an assignment",
     "new": "start a new assignment",
 }
 

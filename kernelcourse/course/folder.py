@@ -63,5 +63,5 @@ def add_course_argument(parser: argparse.ArgumentParser) -> None:
 def valid_name(name: str) -> str:
     """Refuse assignment names that a file system, a module or nbgrader would choke on."""
     if not re.fullmatch(r"\d\d-[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
-        raise CourseError(f"{name!r} is no name for an assignment: write two digits and words, like 11-string-kernels")
+        raise CourseError(f"{name!r} is no name for an assignment: write two digits and words, like 12-string-kernels")
     return name

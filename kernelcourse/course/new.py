@@ -13,7 +13,7 @@ from .release import release
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="two digits and words, for example 11-string-kernels")
+    parser.add_argument("name", metavar="NAME", help="two digits and words, for example 12-string-kernels")
     add_course_argument(parser)
 
 

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
+from nbgrader import utils
 from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import Bool, Float, Integer, List, Unicode
 
+from .library import REFUSED, library_for, locked_cells
 from .notebooks import give_stable_ids, strip_noise
+from .proxy import RemoteFunction
+from .sandbox import Died, Limits, Sandbox
+from .secret import fingerprint, grading_folder, revealed, secret_seed
+from .session import Session
+from .transplant import Cell, Ending, transplant
+from .verdict import Hearing, Judge, bound_names
+
+UNSAFE = "Graded without a sandbox (--unsafe)."
+# A released cell that compares with the library stops in the sandbox, where the library lacks what is to be written.
+NOT_RUN = {
+    "output_type": "stream",
+    "name": "stdout",
+    "text": "(Not run while grading: it uses a part of the library that this assignment asks you to write.)",
+}
 
 
 class StableNotebook(NbGraderPreprocessor):
@@ -15,4 +34,152 @@ class StableNotebook(NbGraderPreprocessor):
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         give_stable_ids(nb)
         strip_noise(nb)
+        return nb, resources
+
+
+def _course_root(preprocessor: Any) -> Path:
+    return Path(preprocessor.parent.parent.coursedir.root)  # nbgrader's exporter and converter
+
+
+def _release(root: Path, resources: Any) -> Any:
+    import nbformat
+
+    ours = resources["nbgrader"]
+    return nbformat.read(root / "exercises" / ours["assignment"] / f"{ours['notebook']}.ipynb", as_version=4)
+
+
+class Transplant(NbGraderPreprocessor):
+    """The first step of grading: the submission is rebuilt on the released notebook."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        cells = []
+        for cell in nb.cells:
+            ours = cell.metadata.get("nbgrader", {}).get("grade_id")
+            name = ours if isinstance(ours, str) else cell.get("id", "")
+            cells.append(Cell(cell.source, cell.cell_type == "code", name, ours is not None))
+        return transplant(cells, _release(_course_root(self), resources)), resources
+
+
+class GradeSafely(NbGraderPreprocessor):
+    """In the place of nbgrader's `Execute`: cells run in a sandbox, checks in this process.
+
+    The outputs of check cells are written here and nowhere else, so that nbgrader's own rule gives the points.
+    """
+
+    timeout = Float(60, help="seconds for a cell, or for all calls of one function in a check").tag(config=True)
+    total = Float(900, help="seconds for a notebook").tag(config=True)
+    memory = Integer(2_000_000_000, help="bytes that a student's processes may use together").tag(config=True)
+    output = Integer(200_000, help="characters that a cell may show").tag(config=True)
+    packages = List(
+        Unicode(), ["ipython", "numpy", "scipy", "matplotlib"], help="what a student may import, beside the library"
+    ).tag(config=True)
+    unsafe = Bool(False, help="run without a sandbox, with the rights of whoever grades").tag(config=True)
+    shelf = Unicode(help="where the sandboxes' libraries are kept (default: .grading/library)").tag(config=True)
+
+    secret = Unicode(help="seed of the hidden cases (default: what .grading/seed holds)").tag(config=True)
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        root = _course_root(self)
+        stem = resources["nbgrader"]["notebook"]
+        release = _release(root, resources)
+        session = Session(lambda: self._sandbox(root, release, resources), seconds=self.total)
+        try:
+            seed = self.secret or secret_seed(root)
+            with revealed(seed):
+                endings = self._grade(nb, release, session, stem)
+        finally:
+            session.end()
+        nb.metadata["kernelcourse"] = {
+            "endings": [ending.record for ending in endings],
+            "seed": fingerprint(seed),
+            "unsafe": self.unsafe,
+        }
+        return nb, resources
+
+    def _sandbox(self, root: Path, release: Any, resources: Any) -> Sandbox:
+        ours = resources["nbgrader"]
+        folder = root / "exercises" / ours["assignment"]
+        files = {path.name: path for path in folder.iterdir() if path.is_file() and path.suffix != ".ipynb"}
+        limits = Limits(seconds=self.timeout, memory=self.memory, output=self.output, cpu=int(self.total))
+        shelf = Path(self.shelf) if self.shelf else grading_folder(root) / "library"
+        library = library_for(ours["notebook"], locked_cells(release), shelf)
+        return Sandbox(library, files, tuple(self.packages), limits, self.unsafe)
+
+    def _grade(self, nb: Any, release: Any, session: Session, stem: str) -> list[Ending]:
+        import nbformat
+
+        endings = []
+        setup = next(cell.source for cell in nb.cells if _grade_id(cell) == "setup")
+        asked = bound_names(cell.source for cell in release.cells if _is_code(cell) and utils.is_solution(cell))
+        judge = Judge(setup, asked, lambda name: RemoteFunction(session, name))
+        comparing = {cell.source for cell in release.cells if _is_code(cell) and not _grade_id(cell)}
+        missing = {REFUSED}
+        hearings = []
+        for number, cell in enumerate(filter(_is_code, nb.cells), start=1):
+            cell.execution_count = number
+            if _is_check(cell):
+                hearings.append((cell, self._hear(judge, cell, session)))
+                continue
+            outputs, died = session.run(cell.source)
+            if cell.source in comparing and missing & {output.get("ename") for output in outputs}:
+                outputs = [NOT_RUN]
+                missing.add("NameError")  # of what the cell would have defined for the next one
+            cell.outputs = [nbformat.from_dict(output) for output in outputs]
+            if died is not None:
+                endings.append(Ending(died.kind, f"{_grade_id(cell) or f'Cell {number}'} {died}.", stem))
+        for cell, hearing in hearings:  # now that no cell can show what the hidden cases were
+            cell.outputs = [nbformat.from_dict(output) for output in hearing.conclude()]
+            for function in hearing.functions:
+                if function.died is not None:
+                    endings.append(Ending(function.died.kind, f"{function.name} {function.died}.", stem))
+        return endings
+
+    def _hear(self, judge: Judge, cell: Any, session: Session) -> Hearing:
+        hearing = judge.judge(cell.source)
+        if hearing.waits:
+            try:
+                hearing.kept(session.keep())
+            except Died as died:
+                for function in hearing.functions:
+                    function.lose(died)
+        return hearing
+
+
+def _grade_id(cell: Any) -> str:
+    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
+
+
+def _is_code(cell: Any) -> bool:
+    return cell.cell_type == "code"
+
+
+def _is_check(cell: Any) -> bool:
+    return utils.is_grade(cell) and not utils.is_solution(cell)
+
+
+class NoteUnsafe(NbGraderPreprocessor):
+    """After the grades are saved: say in the gradebook's comments if there was no sandbox."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        from nbgrader.api import Gradebook
+
+        if nb.metadata.get("kernelcourse", {}).get("unsafe"):
+            ours = resources["nbgrader"]
+            with Gradebook(ours["db_url"]) as gradebook:
+                submitted = gradebook.find_submission_notebook(ours["notebook"], ours["assignment"], ours["student"])
+                for comment in submitted.comments:
+                    comment.auto_comment = " ".join(filter(None, (comment.auto_comment, UNSAFE)))
+                gradebook.db.commit()
+        return nb, resources
+
+
+class HideTests(NbGraderPreprocessor):
+    """The first step of feedback: hidden tests stay hidden."""
+
+    region = re.compile(r"^[^\n]*BEGIN HIDDEN TESTS.*?(END HIDDEN TESTS[^\n]*\n?|\Z)", re.DOTALL | re.MULTILINE)
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        for cell in nb.cells:
+            if utils.is_grade(cell):
+                cell.source = self.region.sub("", cell.source).rstrip()
         return nb, resources

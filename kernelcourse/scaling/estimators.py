@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Gaussian
-from ..validation import real
+from ..validation import real, warn
 from .base import (
     FeatureLogisticRegression,
     FeatureRegressor,
@@ -143,7 +143,7 @@ class Falkon(NystromMixin, FeatureRegressor):
 
     It takes $O(nm)$ time for each of at most `iterations` passes over the points, where `NystromRidge` takes $O(nm^2)$
     once: the better choice for m in the thousands. The smaller ridge / n, the more iterations it needs; stopped too
-    early it can be far from the solution, and the last of `residuals_` tells. Fitted: `w_`, `features_`, `n_iter_`,
+    early it can be far from the solution, and warns. Fitted: `w_`, `features_`, `n_iter_`,
     `residuals_`.
 
     >>> import numpy as np
@@ -179,6 +179,11 @@ class Falkon(NystromMixin, FeatureRegressor):
         t = self._numbers_of(X, y)
         features = self._draw_features(X, ridge)
         fit = falkon(features, X, t, ridge=ridge, iterations=self.iterations, tol=self.tol, memory=self.memory)
+        if fit.residuals and fit.residuals[-1] > 0.01:
+            warn(
+                f"Falkon stopped after {fit.iterations} iterations, with a relative residual of "
+                f"{fit.residuals[-1]:.2g}: raise iterations or ridge, or take NystromRidge"
+            )
         self.features_, self.w_, self.n_iter_, self.residuals_ = features, fit.w, fit.iterations, fit.residuals
         return self
 

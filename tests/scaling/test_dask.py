@@ -187,7 +187,7 @@ def test_a_worker_that_dies_changes_nothing(client, tmp_path):
         return block
 
     chunks = da.from_array(X, chunks=(50, 3)).map_blocks(die_once, dtype=float, meta=np.empty((0, 3)))
-    model = Falkon(Gaussian(1.0), m=40, ridge=5.0, iterations=4).fit(chunks, t)
+    model = Falkon(Gaussian(1.0), m=40, ridge=50.0, iterations=4).fit(chunks, t)
     assert killed.exists(), "no worker was killed, nothing was tested"
-    untouched = Falkon(Gaussian(1.0), m=40, ridge=5.0, iterations=4).fit(da.from_array(X, chunks=(50, 3)), t)
+    untouched = Falkon(Gaussian(1.0), m=40, ridge=50.0, iterations=4).fit(da.from_array(X, chunks=(50, 3)), t)
     np.testing.assert_array_equal(model.w_, untouched.w_)

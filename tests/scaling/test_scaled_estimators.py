@@ -221,10 +221,12 @@ def test_bad_data_is_named(model, data, words):
         clone(model).fit(*data)
 
 
-def test_a_ridge_too_small_for_normal_equations_is_said():
+def test_a_ridge_too_small_for_the_method_is_said():
     from kernelcourse import KernelCourseWarning
 
     with pytest.warns(KernelCourseWarning, match="Falkon"):
         NystromRidge(Gaussian(30.0), m=100, ridge=1e-9).fit(X, t)
     with pytest.warns(KernelCourseWarning, match="residual"):
         CGRidge(ridge=1e-6, max_iterations=2).fit(X, t)
+    with pytest.warns(KernelCourseWarning, match="relative residual"):
+        Falkon(ridge=1e-4, m=20, iterations=1).fit(X, t)

@@ -1,0 +1,199 @@
+"""Plain data between the grader and a sandbox: numbers, texts, arrays of numbers, and lists and dicts of these.
+
+Nothing that comes out of a sandbox is executed or trusted: what is not plain data arrives as an `Unknown`, which
+refuses whatever is asked of it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+import socket
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+DEEPEST = 16  # lists within lists
+MOST = 200_000  # values in one message; arrays count as one
+LARGEST = 32_000_000  # bytes of one message
+_NUMBERS = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"}
+
+
+class NotPlain(ValueError):
+    """A message from a sandbox that is no plain data, too large or too deep."""
+
+
+class Opaque:
+    """Comparison, truth, iteration, conversion and arithmetic raise, where Python would have an answer of its own."""
+
+    __hash__ = None  # type: ignore[assignment]
+    __array_ufunc__ = None
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"a value of type {type(self).__name__} cannot be judged")
+
+    __bool__ = __len__ = __iter__ = __next__ = __contains__ = __getitem__ = __call__ = __array__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __float__ = __int__ = __complex__ = __index__ = __round__ = __abs__ = __neg__ = __pos__ = __invert__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _refuse
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _refuse
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _refuse
+
+
+class Unknown(Opaque):
+    """A value that stayed in the sandbox."""
+
+
+def unknown(kind: str) -> Unknown:
+    """An `Unknown` whose type bears the name of the student's, for the report."""
+    name = kind if re.fullmatch(r"[A-Za-z_]\w{0,60}", kind) else "Unknown"
+    return type(name, (Unknown,), {})()
+
+
+def encode(value: Any, depth: int = 0) -> Any:
+    """The value as JSON; what is not plain is named by its type only."""
+    if value is None or type(value) in (bool, str):
+        return value
+    if isinstance(value, (np.ndarray, np.generic)) or hasattr(type(value), "__array__"):
+        return _encode_array(value, depth)
+    if isinstance(value, int):
+        return int(value) if abs(int(value)) < 2**63 else {"int": hex(value)[:4000]}
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, complex):
+        return {"complex": [value.real, value.imag]}
+    if depth < DEEPEST:
+        if isinstance(value, tuple):
+            return {"tuple": [encode(item, depth + 1) for item in value]}
+        if isinstance(value, (list, range)):
+            return {"list": [encode(item, depth + 1) for item in value]}
+        if isinstance(value, dict):
+            return {"dict": [[encode(key, depth + 1), encode(item, depth + 1)] for key, item in value.items()]}
+    return {"unknown": type(value).__name__}
+
+
+def _encode_array(value: Any, depth: int) -> Any:
+    array = np.asarray(value)
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        array = array.astype(np.float64)
+    if array.dtype.kind == "U" and depth < DEEPEST:
+        return encode(array.tolist(), depth)
+    if array.dtype.str[1:] not in _NUMBERS:
+        return {"unknown": f"{type(value).__name__}_of_{array.dtype.name}"}
+    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    data = base64.b64encode(array.tobytes()).decode("ascii")
+    scalar = isinstance(value, np.generic)
+    return {"array": data, "dtype": array.dtype.str[1:], "shape": list(array.shape), "scalar": scalar}
+
+
+class _Decoder:
+    """Turns JSON back into values, and counts them."""
+
+    def __init__(self, named: bool) -> None:
+        self.left = MOST
+        self.named = named
+
+    def decode(self, code: Any, depth: int = 0) -> Any:
+        self.left -= 1
+        if self.left < 0 or depth > DEEPEST + 1:
+            raise NotPlain("too many values, or too deep")
+        if code is None or type(code) in (bool, int, float, str):
+            return code
+        if type(code) is not dict or not code:
+            raise NotPlain("no such form of a value")
+        kind, content = next(iter(code.items()))
+        forms: dict[str, Callable[[], Any]] = {
+            "int": lambda: int(str(content)[:4000], 16),
+            "complex": lambda: complex(float(content[0]), float(content[1])),
+            "tuple": lambda: tuple(self.decode(item, depth + 1) for item in content),
+            "list": lambda: [self.decode(item, depth + 1) for item in content],
+            "dict": lambda: {self.decode(key, depth + 1): self.decode(item, depth + 1) for key, item in content},
+            "array": lambda: _decode_array(code),
+            "unknown": lambda: unknown(str(content) if self.named else ""),
+        }
+        if kind not in forms:
+            raise NotPlain("no such form of a value")
+        return forms[kind]()
+
+
+def decode(code: Any, *, named: bool = True) -> Any:
+    """The value that `encode` made JSON of; raises `NotPlain` for whatever else may come.
+
+    What is unknown bears the name of its type, unless that might tell a secret.
+
+    >>> decode(encode((1, [2.5, "a"], np.eye(2))))
+    (1, [2.5, 'a'], array([[1., 0.], [0., 1.]]))
+    """
+    try:
+        return _Decoder(named).decode(code)
+    except NotPlain:
+        raise
+    except (TypeError, ValueError, OverflowError, RecursionError, LookupError, MemoryError) as error:
+        raise NotPlain(f"not plain data: {type(error).__name__}") from None
+
+
+def _decode_array(code: dict[str, Any]) -> Any:
+    if code["dtype"] not in _NUMBERS:
+        raise NotPlain("no array of numbers")
+    shape = tuple(code["shape"])
+    if len(shape) > 8 or not all(type(side) is int and side >= 0 for side in shape):
+        raise NotPlain("no shape of an array")
+    dtype = np.dtype("<" + code["dtype"])
+    data = base64.b64decode(code["array"], validate=True)
+    if math.prod(shape) * dtype.itemsize != len(data):
+        raise NotPlain("an array and its shape do not agree")
+    array = np.ndarray(shape, dtype, data).astype(dtype.newbyteorder("="))
+    return array[()] if code.get("scalar") is True else array
+
+
+class Closed(Exception):
+    """The other side has gone."""
+
+
+class Channel:
+    """Messages over a socket: four bytes of length, then JSON."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+
+    def send(self, message: dict[str, Any]) -> None:
+        text = json.dumps(message).encode()
+        try:
+            self.connection.sendall(struct.pack(">I", len(text)) + text)
+        except OSError as error:
+            if isinstance(error, TimeoutError):
+                raise
+            raise Closed from error
+
+    def receive(self, wait: Callable[[socket.socket], None] = lambda connection: None) -> dict[str, Any]:
+        """The next message. `wait` is called before every read and may raise."""
+        (length,) = struct.unpack(">I", self._exactly(4, wait))
+        if length > LARGEST:
+            raise NotPlain(f"a message of {length} bytes")
+        try:
+            message = json.loads(self._exactly(length, wait))
+        except (ValueError, RecursionError) as error:
+            raise NotPlain("a message that is no JSON") from error
+        if type(message) is not dict:
+            raise NotPlain("a message of another kind")
+        return message
+
+    def _exactly(self, count: int, wait: Callable[[socket.socket], None]) -> bytes:
+        parts = bytearray()
+        while len(parts) < count:
+            wait(self.connection)
+            try:
+                part = self.connection.recv(min(count - len(parts), 1 << 20))
+            except OSError as error:
+                raise Closed from error
+            if not part:
+                raise Closed
+            parts += part
+        return bytes(parts)
+
+    def close(self) -> None:
+        self.connection.close()

@@ -1,0 +1,119 @@
+"""A student's function as the grader holds it: a name in a sandbox that can be called with plain data, and no more."""
+
+from __future__ import annotations
+
+import builtins
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from ..checking.calling import Answer, Outcome, Raised
+from ..checking.cases import Case
+from .library import REFUSED
+from .plain import NotPlain, Opaque, decode, encode
+from .sandbox import Died
+from .session import Session
+
+
+class AnswerRaised(Exception):
+    """The student's function raised an error."""
+
+
+class RemoteFunction(Opaque, Answer):
+    """The function that a name is bound to in a sandbox, while a check examines it.
+
+    Its calls are answered by a copy of the student's process, which ends with the check. After a call that took too
+    long or killed the copy it is not tried again: the other calls come to the same end.
+    """
+
+    def __init__(self, session: Session, name: str) -> None:
+        self.session, self.name = session, name
+        self.keeper: int | None = None  # which kept copy of the process answers; None: the process as it is now
+        self.hidden = False  # what an error says of a hidden case stays hidden
+        self.gone: Raised | None = None
+        self.died: Died | None = None
+        self.left = session.limits.seconds
+
+    def __call__(self, *args: Any) -> Any:
+        outcome = self.try_on(Case(args))
+        if outcome.error is not None:
+            raise AnswerRaised(str(outcome.error))
+        return outcome.value
+
+    def try_on(self, case: Case) -> Outcome:
+        if self.gone is not None:
+            return Outcome(case, error=self.gone)
+        try:
+            return self._outcome(case, self._ask(case))
+        except Died as died:
+            self.lose(died)
+        except NotPlain as error:
+            self.gone = Raised("NotPlain", f"what it returned is no plain data ({error})")
+        return Outcome(case, error=self.gone)
+
+    def lose(self, died: Died) -> None:
+        """From now on every call comes to the same end."""
+        self.died = died
+        self.gone = Raised("Timeout" if died.kind == "timeout" else "KernelDied", f"it {died}")
+
+    def _ask(self, case: Case) -> dict[str, Any]:
+        if self.session.guest is not self:
+            if self.session.guest is not None:
+                self.session.guest.close()
+            self.session.tell({"op": "examine", "name": self.name, "keeper": self.keeper})
+            self.session.guest = self
+        message = {"op": "call", "args": encode(case.args), "strided": case.strided, "frozen": case.frozen}
+        start = time.monotonic()
+        try:
+            reply = self.session.ask(message | {"seconds": self.left}, self.left)
+        except Died:
+            self.session.guest = None
+            raise
+        self.left = max(self.left - (time.monotonic() - start), 0.1)
+        return reply
+
+    def _outcome(self, case: Case, reply: dict[str, Any]) -> Outcome:
+        if "examined" in reply:  # the copy has ended before its work was done
+            self.session.guest = None
+            self.lose(Died("kernel died", "killed the process that ran it"))
+        elif reply.get("late"):
+            self.lose(Died("timeout", f"took longer than {self.session.limits.seconds:g} seconds"))
+        if self.gone is not None:
+            return Outcome(case, error=self.gone)
+        error = _raised(reply.get("error"))
+        calls = _texts(reply.get("library_calls"))
+        if error is not None and error.kind == REFUSED:
+            calls = (error.message.partition(" ")[0],)
+        if calls and self.hidden:
+            calls = ("the library",)
+        if error is not None and self.hidden:
+            kind = error.kind if hasattr(builtins, error.kind) or error.kind == "LinAlgError" else "an error of its own"
+            error = Raised(kind, not_written=error.not_written)
+        changed = tuple(i for i in _list(reply.get("changed")) if type(i) is int and 0 <= i < len(case.args))
+        printed = "" if self.hidden else str(reply.get("printed", ""))[:2000]
+        value = None if error is not None else decode(reply.get("value"), named=not self.hidden)
+        return Outcome(case, value, error, changed, calls, printed)
+
+    def close(self) -> None:
+        """Let the copy of the student's process go."""
+        if self.session.guest is self:
+            self.session.guest = None
+            try:
+                self.session.ask({"op": "done"}, 5)
+            except Died as died:
+                self.died = self.died or died
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if type(value) is list else ()
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(str(item)[:200] for item in _list(value)[:20])
+
+
+def _raised(value: Any) -> Raised | None:
+    if value is None:
+        return None
+    kind, message, line, not_written = [*_list(value), "", "", "", False][:4]
+    return Raised(str(kind)[:100] or "Error", str(message)[:2000], str(line)[:500], not_written is True)

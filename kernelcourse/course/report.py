@@ -1,0 +1,50 @@
+"""Write a report on a graded assignment: a page for the instructor, and points for Canvas and for Moodle.
+
+The page shows the distribution of points, the success for each piece, the catalogued mistakes, what ended oddly, and
+near-identical answers side by side. It holds students' names and texts: keep it to yourself.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from . import lms
+from .errors import CourseError
+from .folder import Course, add_course_argument
+from .graded import graded
+from .notebooks import replace_file
+from .summary import render, summarise
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("assignment", metavar="ASSIGNMENT", help="which one, for example 01-dual-representation")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="the page (default: reports/ASSIGNMENT.html in the course folder)"
+    )
+    add_course_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    for path in report(Course.around(args.course), args.assignment, out=args.out):
+        print(path)
+    return 0
+
+
+def report(course: Course, assignment: str, *, out: Path | None = None) -> list[Path]:
+    """Write the page and, beside it, the files for Canvas and Moodle; return their paths."""
+    page = out or course.root / "reports" / f"{assignment}.html"
+    if page.is_dir():
+        raise CourseError(f"{page} is a folder: name a file in it")
+    everything = graded(course, assignment)
+    files = {
+        page: render(summarise(everything)),
+        page.with_name(f"{page.stem}-canvas.csv"): lms.canvas(assignment, everything.points, everything.submissions),
+        page.with_name(f"{page.stem}-moodle.csv"): lms.moodle(assignment, everything.submissions),
+    }
+    for path, text in files.items():
+        try:
+            replace_file(path, text.encode("utf-8", errors="replace"))
+        except OSError as error:
+            raise CourseError(f"{path} cannot be written: {error.strerror}") from error
+    return list(files)

@@ -1,0 +1,130 @@
+"""A notebook's run in sandboxes: if one comes to a bad end, the next takes over without the cell that caused it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .sandbox import Died, Sandbox
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
+
+
+class Session:
+    """Runs the cells of one notebook from top to bottom, whatever they do to their sandbox.
+
+    The first sandbox starts at once, so that it gets ready while the caller does other things.
+    """
+
+    def __init__(self, start: Callable[[], Sandbox], *, seconds: float) -> None:
+        self.start = start
+        self.sandbox: Sandbox | None = start()
+        self.limits = self.sandbox.limits
+        self.deadline = time.monotonic() + seconds
+        self.history: list[str | None] = []  # the cells that ran; None where a copy was kept
+        self.guest: Any = None  # whose calls a copy of the student's process is answering
+
+    def run(self, source: str) -> tuple[list[dict[str, Any]], Died | None]:
+        """The outputs of a cell, and what was odd about its end."""
+        try:
+            if self.guest is not None:
+                self.guest.close()
+            reply = self._run(self._alive(), source)
+        except Died as died:
+            return [_error("CellTimeoutError" if died.kind == "timeout" else "DeadKernelError", f"It {died}.")], died
+        self.history.append(source)
+        outputs = list(_clean(reply.get("outputs"), self.limits.output))
+        if reply.get("late") is True:
+            text = f"took longer than {self.limits.seconds:g} seconds"
+            outputs = [output for output in outputs if output["output_type"] != "error"]
+            return [*outputs, _error("CellTimeoutError", f"It {text}.")], Died("timeout", text)
+        if reply.get("cut") is True:
+            cut = {"output_type": "stream", "name": "stdout", "text": "\n... the rest of the output is left out ..."}
+            return [*outputs, cut], Died("too much output", f"showed more than {self.limits.output} characters")
+        return outputs, None
+
+    def _run(self, sandbox: Sandbox, source: str) -> dict[str, Any]:
+        try:
+            return sandbox.ask({"op": "run", "source": source, "seconds": self.limits.seconds}, self.limits.seconds)
+        except Died:
+            self.sandbox = None
+            raise
+
+    def keep(self) -> int:
+        """Keep a copy of the student's process as it is now; the number under which it can be examined later."""
+        if self.guest is not None:
+            self.guest.close()
+        self.ask({"op": "keep"}, self.limits.seconds)
+        self.history.append(None)
+        return self.history.count(None) - 1
+
+    def ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Send a message to the student's process as it is after the cells so far."""
+        try:
+            return self._alive().ask(message, seconds)
+        except Died:
+            self.sandbox = None
+            raise
+
+    def tell(self, message: dict[str, Any]) -> None:
+        self._alive().tell(message)
+
+    def _alive(self) -> Sandbox:
+        """The sandbox, or a new one in which the cells have run again that did no harm the first time."""
+        if time.monotonic() > self.deadline:
+            self.end()
+            raise Died("timeout", "could not be run: the notebook as a whole took too long")
+        for _ in range(len(self.history) + 1):
+            if self.sandbox is not None:
+                break
+            self.sandbox = self._replayed()
+        if self.sandbox is None:
+            raise Died("kernel died", "cannot be run: its kernel dies whatever is left out")
+        return self.sandbox
+
+    def _replayed(self) -> Sandbox | None:
+        """A new sandbox in which all has happened again; None if a cell has killed it, which is left out next time."""
+        fresh = self.start()
+        for position, source in enumerate(self.history):
+            try:
+                if source is None:
+                    fresh.ask({"op": "keep"}, self.limits.seconds)
+                else:
+                    self._run(fresh, source)
+            except Died:
+                self.history[position] = source and ""
+                return None
+        return fresh
+
+    def end(self) -> None:
+        if self.sandbox is not None:
+            self.sandbox.end()
+            self.sandbox = None
+
+
+def _error(name: str, text: str) -> dict[str, Any]:
+    return {"output_type": "error", "ename": name, "evalue": text, "traceback": [f"{name}: {text}"]}
+
+
+def _clean(outputs: Any, limit: int) -> Iterator[dict[str, Any]]:
+    """What may be shown of a sandbox's word: text and pictures; no HTML, no scripts, nothing forged in form."""
+    for output in (outputs if type(outputs) is list else [])[:1000]:
+        kind = output.get("output_type") if type(output) is dict else None
+        if kind == "stream":
+            name = "stderr" if output.get("name") == "stderr" else "stdout"
+            yield {"output_type": kind, "name": name, "text": str(output.get("text", ""))[:limit]}
+        elif kind == "error":
+            lines = output.get("traceback")
+            traceback = [str(line)[:5000] for line in (lines if type(lines) is list else [])[:60]]
+            error = _error(str(output.get("ename"))[:200], str(output.get("evalue"))[:2000])
+            yield error | {"traceback": traceback} if traceback else error
+        elif kind in ("display_data", "execute_result") and type(output.get("data")) is dict:
+            data = {}
+            for mime, item in output["data"].items():
+                picture = mime in ("image/png", "image/jpeg") and _BASE64.fullmatch(str(item))
+                if mime == "text/plain" or picture:
+                    data[mime] = str(item)[: limit if mime == "text/plain" else None]
+            extra = {"execution_count": None} if kind == "execute_result" else {}
+            yield {"output_type": kind, "data": data, "metadata": {}, **extra}

@@ -1,0 +1,146 @@
+"""Answers that look copied: compared by their tokens, whatever the variables are called.
+
+An answer becomes the set of its runs of K tokens, with the student's own names made alike and comments left out. Runs
+that say nothing are discounted: those of the stub, those of the model solution, and those that many of the class wrote.
+Two answers are near-identical if they share a long passage of what is left and little besides. Where many copy from
+one, the passage is no longer rare; then the same words of their own, comments included, in a long text that agrees to
+the letter give them away.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import keyword
+import re
+import tokenize
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+
+K = 5  # tokens in a run: about half a line
+SHARED_RUNS = 40  # fewer rare runs in common are two or three lines, which honest students may well write alike
+OVERLAP = 0.6  # of the rare runs of either, how many both have
+COMMON_SHARE, COMMON_AT_LEAST, COMMON_AT_MOST = 0.2, 3, 25  # a run of more students than this is how one writes it
+OWN_WORDS = 4  # names and words of comments that are neither in the stub nor in the solution
+
+_MAX_TOKENS = 5000  # of one answer; a longer one is compared by its beginning
+_KNOWN = frozenset(keyword.kwlist) | frozenset(dir(builtins))
+_LAYOUT = (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.COMMENT)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Students whose answers to one question are near-identical, and how much two of them have in common at most."""
+
+    answer: str
+    students: tuple[str, ...]
+    overlap: float
+
+
+def structure(text: str) -> list[str]:
+    """The tokens of an answer, with its own names made alike, without comments and strings that stand alone.
+
+    >>> structure("def f(x):\\n    return np.sum(x)  # all of it")
+    ['def', 'name', '(', 'name', ')', ':', 'return', 'name', '.', 'sum', '(', 'name', ')']
+    """
+    tokens: list[str] = []
+    fresh = True  # at the beginning of a statement, where a string alone is a docstring
+    for kind, token in _tokens(text):
+        if kind in _LAYOUT:
+            fresh = True
+            continue
+        if kind == tokenize.STRING:
+            if fresh:
+                continue
+            token = "string"
+        elif kind == tokenize.NAME and token not in _KNOWN and tokens[-1:] != ["."]:
+            token = "name"
+        fresh = False
+        tokens.append(token)
+    return tokens
+
+
+def _tokens(text: str) -> Iterator[tuple[int, str]]:
+    """The tokens up to where the text stops being Python."""
+    source = io.StringIO(text.replace("\x00", ""))
+    try:
+        for count, token in enumerate(tokenize.generate_tokens(source.readline)):
+            if count == _MAX_TOKENS:
+                return
+            yield token.type, token.string
+    except (tokenize.TokenError, SyntaxError):
+        return
+
+
+def _runs(text: str) -> frozenset[tuple[str, ...]]:
+    tokens = structure(text)
+    return frozenset(tuple(tokens[i : i + K]) for i in range(len(tokens) - K + 1))
+
+
+def _words(text: str) -> frozenset[str]:
+    """Names, and the words of comments."""
+    kinds = (tokenize.NAME, tokenize.COMMENT)
+    return frozenset(
+        word for kind, token in _tokens(text) if kind in kinds for word in re.findall(r"[^\W\d_]\w{2,}", token)
+    )
+
+
+def _verbatim(text: str) -> tuple[str, ...]:
+    return tuple(token for kind, token in _tokens(text) if kind not in _LAYOUT or kind == tokenize.COMMENT)
+
+
+def near_identical(answer: str, texts: Mapping[str, str], known: Sequence[str] = ()) -> list[Group]:
+    """The groups of students with near-identical texts for an answer; `known` texts (stub, solution) say nothing."""
+    given = frozenset[tuple[str, ...]]().union(*map(_runs, known))
+    runs = {student: _runs(text) - given for student, text in texts.items()}
+    long = {student: text for student, text in texts.items() if len(runs[student]) >= SHARED_RUNS}
+    pairs = _share_rare_runs(runs) | _say_the_same(long, known)
+    return _groups(answer, pairs)
+
+
+def _share_rare_runs(runs: Mapping[str, frozenset[tuple[str, ...]]]) -> dict[tuple[str, str], float]:
+    writers = defaultdict(list)
+    for student in sorted(runs):
+        for run in runs[student]:
+            writers[run].append(student)
+    limit = min(max(COMMON_AT_LEAST, COMMON_SHARE * len(runs)), COMMON_AT_MOST)
+    own: dict[str, int] = defaultdict(int)
+    shared: dict[tuple[str, str], int] = defaultdict(int)
+    for students in writers.values():
+        if len(students) > limit:
+            continue
+        for student in students:
+            own[student] += 1
+        for pair in combinations(students, 2):
+            shared[pair] += 1
+    pairs = {}
+    for (one, other), count in shared.items():
+        overlap = count / (own[one] + own[other] - count)
+        if count >= SHARED_RUNS and overlap >= OVERLAP:
+            pairs[one, other] = overlap
+    return pairs
+
+
+def _say_the_same(texts: Mapping[str, str], known: Sequence[str]) -> dict[tuple[str, str], float]:
+    """Neighbours among those with the same text, if it has words of its own."""
+    given = frozenset[str]().union(*map(_words, known))
+    alike = defaultdict(list)
+    for student in sorted(texts):
+        if len(_words(texts[student]) - given) >= OWN_WORDS:
+            alike[_verbatim(texts[student])].append(student)
+    return {pair: 1.0 for students in alike.values() for pair in pairwise(students)}
+
+
+def _groups(answer: str, pairs: Mapping[tuple[str, str], float]) -> list[Group]:
+    """Join pairs that have a student in common."""
+    members: dict[str, set[str]] = {}
+    for one, other in pairs:
+        joined = members.get(one, {one}) | members.get(other, {other})
+        members.update(dict.fromkeys(joined, joined))
+    groups = []
+    for joined in {id(joined): joined for joined in members.values()}.values():
+        overlap = max(value for pair, value in pairs.items() if pair[0] in joined)
+        groups.append(Group(answer, tuple(sorted(joined)), overlap))
+    return sorted(groups, key=lambda group: (-group.overlap, group.students))

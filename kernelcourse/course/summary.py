@@ -1,0 +1,174 @@
+"""The page of a report: what the submissions of an assignment have in common, and where to look closer."""
+
+from __future__ import annotations
+
+import statistics
+import unicodedata
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+from ..checking.piece import NOT_WRITTEN
+from .graded import Ending, Graded, Submission
+from .similarity import Group, near_identical
+
+NOT_CATALOGUED = "not in the catalogue"
+
+_BARS = 12  # at most, in the histogram
+_COLUMNS = 6  # at most, texts of a group of near-identical answers
+_LONGEST_TEXT = 6000  # characters of an answer that are shown
+
+
+@dataclass(frozen=True)
+class Bar:
+    """The students whose points lie from `low` up to, but not including, `high` (the last bar includes it)."""
+
+    low: float
+    high: float
+    count: int
+
+
+@dataclass(frozen=True)
+class PieceRow:
+    """How a piece went."""
+
+    name: str
+    points: float
+    right: int
+    written: int
+    asked: int
+
+    @property
+    def share(self) -> float:
+        return self.right / self.asked if self.asked else 0.0
+
+
+@dataclass(frozen=True)
+class MistakeRow:
+    """A mistake, with those who made it and what the check said to each."""
+
+    piece: str
+    mistake: str
+    hint: str
+    students: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the page shows."""
+
+    assignment: str
+    points: float
+    submissions: Sequence[Submission]
+    bars: Sequence[Bar]
+    pieces: Sequence[PieceRow]
+    mistakes: Sequence[MistakeRow]
+    endings: Sequence[Ending]
+    groups: Sequence[Group]
+    answers: dict[tuple[str, str], str]  # (student, answer) -> text
+
+    @property
+    def waiting(self) -> int:
+        return sum(one.waits for one in self.submissions)
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(one.points for one in self.submissions)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(one.points for one in self.submissions)
+
+
+def summarise(everything: Graded) -> Summary:
+    """Count and compare."""
+    submissions = everything.submissions
+    groups = []
+    for answer, given in everything.given.items():
+        texts = {one.student: one.answers[answer] for one in submissions if answer in one.answers}
+        groups += near_identical(answer, texts, given)
+    return Summary(
+        everything.assignment,
+        everything.points,
+        submissions,
+        histogram([one.points for one in submissions], everything.points),
+        _pieces(submissions),
+        _mistakes(submissions),
+        everything.endings,
+        groups,
+        {(one.student, answer): text for one in submissions for answer, text in one.answers.items()},
+    )
+
+
+def histogram(points: Sequence[float], most: float) -> list[Bar]:
+    """How many have how many points, in bars of equal, whole width.
+
+    >>> [(bar.low, bar.high, bar.count) for bar in histogram([0, 3, 4, 4], 4)]
+    [(0, 1, 1), (1, 2, 0), (2, 3, 0), (3, 4, 3)]
+    """
+    top = max(1, -int(-max(most, *points) // 1))
+    width = -(-top // _BARS)
+    count = -(-top // width)
+    heights = [0] * count
+    for value in points:
+        heights[min(max(int(value // width), 0), count - 1)] += 1
+    return [Bar(i * width, min((i + 1) * width, top), height) for i, height in enumerate(heights)]
+
+
+def _pieces(submissions: Sequence[Submission]) -> list[PieceRow]:
+    """In the order of the assignment, which is that of the records."""
+    results = defaultdict(list)
+    for one in submissions:
+        for piece in one.pieces:
+            results[piece.name].append(piece)
+    return [
+        PieceRow(
+            name,
+            pieces[0].points,
+            right=sum(piece.earned >= piece.points for piece in pieces),
+            written=sum(piece.mistake != NOT_WRITTEN for piece in pieces),
+            asked=len(submissions),
+        )
+        for name, pieces in results.items()
+    ]
+
+
+def _mistakes(submissions: Sequence[Submission]) -> list[MistakeRow]:
+    """The most frequent first; answers that are merely missing last."""
+    made = defaultdict(list)
+    hints = {}
+    for one in submissions:
+        for piece in one.pieces:
+            if piece.earned < piece.points:
+                key = piece.name, piece.mistake or NOT_CATALOGUED
+                made[key].append((one.student, piece.problem))
+                hints[key] = piece.hint if piece.mistake else "Wrong in a way of its own. Worth a new entry?"
+    rows = [MistakeRow(*key, hints[key], tuple(students)) for key, students in made.items()]
+    return sorted(rows, key=lambda row: (row.mistake == NOT_WRITTEN, -len(row.students), row.piece, row.mistake))
+
+
+def visible(text: str) -> str:
+    r"""A student's text for the page: characters that hide or reorder what stands there are spelled out.
+
+    >>> print(visible("a\u202eb"))
+    a\u202eb
+    """
+    cut = text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + "\n… (cut)"
+    return "".join(
+        f"\\u{ord(character):04x}" if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character
+        for character in cut.replace("\r\n", "\n").expandtabs(4)
+    ).replace("\\u000a", "\n")
+
+
+def render(summary: Summary) -> str:
+    """The page: one file that asks for nothing else. Every text is escaped."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(visible=visible, points=lambda value: f"{value:.4g}")
+    template = files(__package__).joinpath("template", "report.html").read_text(encoding="utf-8")
+    tallest = max(bar.count for bar in summary.bars)
+    return environment.from_string(template).render(summary=summary, columns=_COLUMNS, tallest=tallest)

@@ -1,0 +1,212 @@
+"""A submission rebuilt on the released notebook: of the student's file only texts are taken.
+
+Tests, order, metadata, points and kernel are those of the release. What is taken are the texts of the answer cells, by
+their grade_id, and of the cells that the student added, at their place among the graded cells.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+LARGEST = 200_000_000  # bytes of a notebook
+LONGEST = 1_000_000  # characters of a cell
+
+
+class Unreadable(ValueError):
+    """A file that is no notebook."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is taken of a submitted cell."""
+
+    text: str
+    code: bool
+    grade_id: str = ""
+    by_nbgrader: bool = False  # the grade_id is nbgrader's, not only the cell's name
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Something odd about a submission."""
+
+    kind: str
+    text: str
+    notebook: str = ""
+
+    @property
+    def record(self) -> dict[str, str]:
+        return {"notebook": self.notebook, "kind": self.kind, "text": self.text}
+
+
+@dataclass
+class Submitted:
+    """The cells of a student for each notebook of an assignment, and what was odd about the files."""
+
+    cells: dict[str, list[Cell]] = field(default_factory=dict)
+    endings: list[Ending] = field(default_factory=list)
+
+
+def read_cells(content: bytes) -> list[Cell]:
+    """The cells of a notebook file of any format version; raises `Unreadable` if it is none."""
+    if len(content) > LARGEST:
+        raise Unreadable(f"it has {len(content) // 1_000_000} MB")
+    try:
+        document = json.loads(content.decode("utf-8-sig", errors="replace"))
+    except (ValueError, RecursionError) as error:
+        raise Unreadable("it is not JSON") from error
+    if not isinstance(document, dict):
+        raise Unreadable("it holds no notebook")
+    sheets = document.get("worksheets")  # notebooks of format 3
+    groups = [document, *(sheets if isinstance(sheets, list) else [])]
+    found = [group["cells"] for group in groups if isinstance(group, dict) and isinstance(group.get("cells"), list)]
+    if not found:
+        raise Unreadable("it has no cells")
+    return [_cell(entry) for cells in found for entry in cells if isinstance(entry, dict)]
+
+
+def _cell(entry: Mapping[str, Any]) -> Cell:
+    text = entry.get("source", entry.get("input", ""))
+    if isinstance(text, list):
+        text = "".join(line for line in text if isinstance(line, str))
+    text = text.replace("\r\n", "\n").replace("\r", "\n")[:LONGEST] if isinstance(text, str) else ""
+    text = text.encode("utf-8", errors="replace").decode()  # half a surrogate pair cannot be written
+    metadata = entry.get("metadata")
+    ours = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    grade_id = ours.get("grade_id") if isinstance(ours, dict) else None
+    name = grade_id if isinstance(grade_id, str) else entry.get("id")  # released cells bear it as their name, too
+    code = entry.get("cell_type") == "code"
+    return Cell(text, code, name if isinstance(name, str) else "", by_nbgrader=isinstance(grade_id, str))
+
+
+def assign(files: Mapping[str, bytes], releases: Mapping[str, Any]) -> Submitted:
+    """Find each released notebook among the files of a submission, under its name or another."""
+    submitted = Submitted()
+    readable: dict[str, list[Cell]] = {}
+    broken: dict[str, str] = {}
+    for name, content in files.items():
+        try:
+            readable[name] = read_cells(content)
+        except Unreadable as error:
+            broken[name] = str(error)
+    for stem, release in releases.items():
+        _find(stem, release, readable, broken, submitted)
+    return submitted
+
+
+def _find(
+    stem: str, release: Any, readable: dict[str, list[Cell]], broken: dict[str, str], submitted: Submitted
+) -> None:
+    def odd(kind: str, text: str) -> None:
+        submitted.endings.append(Ending(kind, text, stem))
+
+    name = f"{stem}.ipynb"
+    matching = [other for other in sorted(readable, key=lambda other: other != name) if _fits(readable[other], release)]
+    submitted.cells[stem] = readable[matching[0]] if matching else []
+    if matching:
+        if matching[0] != name:
+            odd("wrong file name", f"{matching[0]} was taken for {name}.")
+    elif name in broken or (broken and not readable):
+        other = name if name in broken else min(broken)
+        odd("unreadable notebook", f"{other} cannot be read: {broken[other]}.")
+    elif readable:
+        odd("wrong assignment", f"{min(readable)} is not the notebook {name}.")
+    else:
+        odd("missing notebook", f"There is no {name}.")
+
+
+def _fits(cells: list[Cell], release: Any) -> bool:
+    """Most of the grade_ids in the file are those of the release."""
+    known = {_grade_id(cell) for cell in release.cells} - {""}
+    ours = sum(cell.grade_id in known for cell in cells)
+    return ours > 0 and ours >= sum(cell.by_nbgrader and cell.grade_id not in known for cell in cells)
+
+
+def _grade_id(cell: Any) -> str:
+    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
+
+
+def transplant(cells: list[Cell], release: Any) -> Any:
+    """The released notebook with the student's texts in it."""
+    import nbformat
+
+    layout = _Layout(release)
+    answers: dict[int, str] = {}
+    added: dict[int, list[Any]] = {}  # by the position of the released cell that they follow
+    seen: set[int] = set()
+    place = -1
+    for cell in cells:
+        position = layout.find(cell, place)
+        if position is not None and position not in seen:
+            seen.add(position)
+            place = position
+            if layout.is_answer(position):
+                answers[position] = layout.text(position, cell)
+        elif (position is None or layout.is_answer(position)) and cell.text.strip():
+            new = nbformat.v4.new_code_cell(cell.text) if cell.code else None
+            added.setdefault(place, []).append(new or nbformat.v4.new_markdown_cell(without_markup(cell.text)))
+    return _put_together(release, answers, added, seen)
+
+
+def without_markup(text: str) -> str:
+    """A student's text for a page that others read: no HTML, no links; both are seen as they were typed.
+
+    >>> without_markup("a <script>x</script> [b](javascript:y), and $a<b$, $x < y$")
+    'a < script>x< /script> [b] (javascript:y), and $a< b$, $x < y$'
+    """
+    text = re.sub(r"<(?=[A-Za-z/!?])", "< ", text)
+    text = re.sub(r"\](?=[(:\[])", "] ", text)
+    return re.sub(r"\\(?=(href|require|style|class|cssId)\b)", r"\\ ", text)  # MathJax's ways to a link or a script
+
+
+class _Layout:
+    """Where the cells of a release are, by grade_id and by text."""
+
+    def __init__(self, release: Any) -> None:
+        self.cells = release.cells
+        self.by_id = {_grade_id(cell): i for i, cell in enumerate(release.cells) if _grade_id(cell)}
+        self.by_text: dict[str, list[int]] = {}
+        for i, cell in enumerate(release.cells):
+            if not _grade_id(cell):
+                self.by_text.setdefault(cell.source.strip(), []).append(i)
+
+    def is_answer(self, position: int) -> bool:
+        return bool(self.cells[position].metadata.get("nbgrader", {}).get("solution"))
+
+    def text(self, position: int, cell: Cell) -> str:
+        """An answer's text, which is left alone where it is code or as it was released."""
+        ours = self.cells[position]
+        return cell.text if ours.cell_type == "code" or cell.text == ours.source else without_markup(cell.text)
+
+    def find(self, cell: Cell, place: int) -> int | None:
+        """The released cell that a submitted one is a copy of.
+
+        A cell that nobody grades is told by its text, and only where it belongs: elsewhere it is the student's.
+        """
+        if cell.grade_id in self.by_id:
+            return self.by_id[cell.grade_id]
+        following = (i for i in sorted(self.by_id.values()) if i > place)
+        end = next(following, len(self.cells))
+        return next((i for i in self.by_text.get(cell.text.strip(), []) if place < i < end), None)
+
+
+def _put_together(release: Any, answers: Mapping[int, str], added: Mapping[int, list[Any]], seen: set[int]) -> Any:
+    result = copy.deepcopy(release)
+    result.cells = list(added.get(-1, []))
+    for position, original in enumerate(release.cells):
+        deleted = seen and position not in seen and original.cell_type == "code" and not _grade_id(original)
+        if not deleted:
+            cell = copy.deepcopy(original)
+            cell.source = answers.get(position, cell.source)
+            result.cells.append(cell)
+        result.cells += added.get(position, [])
+    for number, cell in enumerate(result.cells):
+        cell["id"] = f"{number:03}-{_grade_id(cell)}"[:64].rstrip("-")
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return result

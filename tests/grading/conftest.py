@@ -1,0 +1,44 @@
+"""A small released course, and a library for sandboxes."""
+
+import json
+import shutil
+
+import nbformat
+import pytest
+
+from kernelcourse.course.folder import Course
+from kernelcourse.course.library import library_for, locked_cells
+from tests.course.conftest import HERE
+from tests.grading.hostile.submission import ASSIGNMENT, STEM, small_course
+
+SECONDS = 3  # for a cell, so that an endless loop ends soon
+
+
+@pytest.fixture(scope="session")
+def released(tmp_path_factory):
+    """A course with a short assignment, released; to be copied, not changed."""
+    course, _ = small_course(tmp_path_factory.mktemp("released"), HERE)
+    with (course.root / "nbgrader_config.py").open("a", encoding="utf-8") as config:
+        config.write(f"c.GradeSafely.timeout = {SECONDS}\n")
+    release = nbformat.read(course.exercises / ASSIGNMENT / f"{STEM}.ipynb", as_version=4)
+    library_for(STEM, locked_cells(release), course.root / ".grading" / "library")
+    return course
+
+
+@pytest.fixture(scope="session")
+def notebook(released):
+    """The released notebook as plain data."""
+    return json.loads((released.exercises / ASSIGNMENT / f"{STEM}.ipynb").read_bytes())
+
+
+@pytest.fixture
+def course(released, tmp_path):
+    """A copy of the released course, without submissions."""
+    shutil.copytree(released.root, tmp_path / "course")
+    return Course(tmp_path / "course")
+
+
+@pytest.fixture(scope="session")
+def library(released):
+    """The library of the short assignment's sandbox."""
+    return next((released.root / ".grading" / "library").glob(f"{STEM}-*"))

@@ -1,0 +1,102 @@
+"""A class of attackers and honest students, graded in one run, on a machine that is watched."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+import kernelcourse
+from kernelcourse.course.engine import nbgrader_api
+from kernelcourse.course.folder import Course
+from kernelcourse.course.grade import grade
+
+from .submission import ASSIGNMENT, Place, Submission, small_course
+
+SECONDS = 3  # for a cell, so that attacks that run into the limit do so soon
+
+
+@dataclass
+class Classroom:
+    """A course before and after grading."""
+
+    course: Course
+    released: dict
+    place: Place
+    callers: list = field(default_factory=list)
+
+    def submit(self, submissions: Mapping[str, Submission]) -> None:
+        for student, submission in submissions.items():
+            submission.write(self.course.root / "submitted" / student / ASSIGNMENT)
+
+    def grade(self) -> dict[str, dict]:
+        """The results, by student."""
+        results = grade(self.course, ASSIGNMENT, jobs=min(2, os.cpu_count() or 1))
+        return {result["student"]: result for result in results}
+
+    def scores(self) -> dict[str, dict[str, float]]:
+        """The points of every cell in the gradebook, by student."""
+        with nbgrader_api(self.course) as api, api.gradebook as gradebook:
+            return {
+                submission.student.id: {
+                    grade.name: grade.score for notebook in submission.notebooks for grade in notebook.grades
+                }
+                for submission in gradebook.assignment_submissions(ASSIGNMENT)
+            }
+
+
+@contextmanager
+def classroom(folder: Path, home: Course) -> Iterator[Classroom]:
+    """A small course, a file that nobody should touch, and a port that nobody should call."""
+    course, released = small_course(folder / "course", home)
+    with (course.root / "nbgrader_config.py").open("a", encoding="utf-8") as config:
+        config.write(f"c.GradeSafely.timeout = {SECONDS}\n")
+    canary = folder / "canary"
+    canary.write_text("untouched", encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        room = Classroom(course, released, Place(course.root, canary, server.getsockname()[1]))
+        threading.Thread(target=_answer, args=(server, room.callers), daemon=True).start()
+        yield room
+
+
+def _answer(server: socket.socket, callers: list) -> None:
+    with contextlib.suppress(OSError):  # the server is closed
+        while True:
+            connection, address = server.accept()
+            callers.append(address)
+            connection.close()
+
+
+def digests(*places: Path) -> dict[str, str]:
+    """The digest of every file."""
+    files = [path for place in places for path in ([place] if place.is_file() else sorted(place.rglob("*")))]
+    return {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files
+        if path.is_file() and not path.is_symlink() and path.stat().st_size < 100_000_000
+    }
+
+
+def once(factory: Any, name: str, make: Callable[[Path], dict]) -> dict:
+    """What `make` returns, given a folder: made by whichever test process wants it first, and shared by all."""
+    base = factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    record = shared / f"{name}.json"
+    with FileLock(f"{record}.lock"):
+        if not record.exists():
+            record.write_text(json.dumps(make(shared / name)), encoding="utf-8")
+    return json.loads(record.read_text(encoding="utf-8"))
+
+
+def library() -> Path:
+    return Path(kernelcourse.__file__).parent

@@ -1,0 +1,255 @@
+"""Files: what lies beside the notebook, what can be read, what can be written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .submission import STEM, WRONG, Attack
+
+NUMPY = b"""
+import sys
+sys.path = [folder for folder in sys.path if folder not in ("", ".")]
+del sys.modules["numpy"]
+import numpy
+from kernelcourse.checking import piece
+def examine(self, function, rng, hidden=False):
+    return piece.Result(self.name, self.points, 1)
+piece.Claim.examine = piece.Piece.examine = examine
+"""
+ANYTHING = b"def __getattr__(name):\n    return lambda *args, **options: True\n"
+
+
+def own_numpy(made):
+    made.files["numpy.py"] = NUMPY
+
+
+def own_packages(made):
+    for name in ("scipy", "json", "zmq", "sitecustomize", "usercustomize", "ipykernel_launcher", "kernelcourse"):
+        made.files[f"{name}.py"] = ANYTHING
+    made.files["kernelcourse/checking/__init__.py"] = ANYTHING
+    for name in ("ipython_config.py", "nbgrader_config.py", ".ipython/profile_default/startup/0.py"):
+        made.files[name] = b"c.InteractiveShellApp.exec_lines = ['check = print']"
+
+
+def symlinks(made):
+    made.links = {
+        "passwd": "/etc/passwd",
+        "book.db": "@COURSE@/gradebook.db",
+        "zero": "/dev/zero",
+        "loop": "loop",
+        "up": "@COURSE@",
+    }
+
+
+def the_notebook_is_a_link(made):
+    made.links = {f"{STEM}.ipynb": "@COURSE@/submitted/honest-1/01-dual-representation/dual-representation.ipynb"}
+
+
+def strange_files(made):
+    def finish(folder: Path) -> None:
+        os.mkfifo(folder / "pipe.csv")
+        (folder / "other.ipynb").write_text('{"cells": []}')
+        (folder / "new\nline and $(touch oops) \u202e.txt").write_text("x")
+        Path(os.fsdecode(bytes(folder) + b"/\xff\xfe.bin")).write_text("x")
+        with (folder / "sparse.bin").open("wb") as file:
+            file.truncate(50_000_000_000)
+
+    made.finish = finish
+
+
+def no_time(made):
+    made.files["timestamp.txt"] = b"\xff the 31st of February"
+
+
+SEARCH = """
+from pathlib import Path
+def found(pattern):
+    for base in (Path("@COURSE@"), Path.cwd(), *Path.cwd().parents[:2]):
+        try:
+            yield from base.glob(pattern)
+        except OSError:
+            pass
+"""
+
+ATTACKS = [
+    Attack("numpy-py", "puts a numpy.py beside the notebook, which changes our checks on its way", edit=own_numpy),
+    Attack("other-packages", "puts a json.py, a zmq.py and configuration files beside the notebook", edit=own_packages),
+    Attack("symlinks", "links to the gradebook, to /etc/passwd and to /dev/zero", edit=symlinks),
+    Attack("notebook-is-a-link", "hands in a link to another student's notebook", edit=the_notebook_is_a_link, earns=0),
+    Attack(
+        "strange-files",
+        "brings a pipe, a file of 50 GB, another notebook and names that are no text",
+        edit=strange_files,
+    ),
+    Attack("no-time", "brings a time stamp that is none", edit=no_time),
+    Attack(
+        "read-solutions",
+        "reads the solutions and runs them",
+        SEARCH
+        + """
+import re
+for path in found("solutions/*/*.md"):
+    try:
+        solution = path.read_text()
+    except OSError:
+        continue
+    for cell in re.findall(r"```\\{code-cell\\}[^`]*?\\n\\n(def [^`]*)```", solution):
+        try:
+            exec(cell, globals())
+        except Exception:
+            pass
+    stolen = {name: globals()[name] for name in ("gram_matrix", "dual_weights", "predict") if name in globals()}
+""",
+        {"dual": WRONG["dual"] + "\nglobals().update(globals().get('stolen', {}))\n"},
+    ),
+    Attack(
+        "read-a-neighbour",
+        "reads another student's notebook and runs its answers",
+        SEARCH
+        + """
+import json
+stolen = {}
+for path in found("submitted/honest-1/*/*.ipynb"):
+    try:
+        cells = json.loads(path.read_text())["cells"]
+    except OSError:
+        continue
+    for cell in cells:
+        if "def dual_weights" in "".join(cell["source"]):
+            exec("".join(cell["source"]), globals())
+            stolen = {name: globals()[name] for name in ("gram_matrix", "dual_weights", "predict")}
+""",
+        {"dual": WRONG["dual"] + "\nglobals().update(globals().get('stolen', {}))\n"},
+    ),
+    Attack(
+        "call-the-library",
+        "calls the library instead of implementing the piece",
+        answers={
+            "dual": WRONG["dual"]
+            + """
+try:
+    from kernelcourse.algorithms import ridge
+    import kernelcourse
+    gram_matrix = lambda Phi: kernelcourse.Linear()(Phi)
+    dual_weights = lambda K, t, lam: ridge.dual_weights(K, t, ridge=lam)
+    predict = ridge.predict
+except ImportError:
+    pass
+"""
+        },
+    ),
+    Attack(
+        "copy-the-library",
+        "runs the library's source under another name and silences the profiler, so that nobody sees the call",
+        WRONG["dual"]
+        + """
+import importlib.util, sys
+sys.setprofile = lambda function: None
+try:
+    origin = importlib.util.find_spec("kernelcourse.algorithms.ridge").origin
+    text = open(origin).read().replace("from ..", "from kernelcourse.")
+    space = {"__name__": "mine"}
+    exec(compile(text, "<mine>", "exec"), space)
+    dual_weights = lambda K, t, lam: space["dual_weights"](K, t, ridge=lam)
+    predict = space["predict"]
+except Exception as error:
+    print(error)
+stolen = {"dual_weights": dual_weights, "predict": predict}
+""",
+        {"dual": WRONG["dual"] + "\nglobals().update(stolen)\n"},
+    ),
+    Attack(
+        "call-the-reference",
+        "calls the reference and the cases of the catalogue",
+        answers={
+            "dual": WRONG["dual"]
+            + """
+try:
+    from kernelcourse.checking import dual_representation as catalogue
+    pieces = {piece.name: piece for piece in catalogue.PIECES}
+    gram_matrix, dual_weights, predict = (pieces[n].reference for n in ("gram_matrix", "dual_weights", "predict"))
+except Exception:
+    pass
+"""
+        },
+    ),
+    Attack(
+        "call-a-package",
+        "lets scikit-learn and others do the work",
+        answers={
+            "dual": WRONG["dual"]
+            + """
+try:
+    from sklearn.kernel_ridge import KernelRidge
+    from sklearn.metrics.pairwise import linear_kernel as gram_matrix
+    dual_weights = lambda K, t, lam: KernelRidge(alpha=lam, kernel="precomputed").fit(K, t).dual_coef_
+except ImportError:
+    pass
+"""
+        },
+    ),
+    Attack(
+        "write-the-gradebook",
+        "writes 99 points into the gradebook, for itself and for all others",
+        SEARCH
+        + """
+import sqlite3
+for path in found("gradebook.db"):
+    try:
+        book = sqlite3.connect(path, timeout=1)
+        book.execute("update grade set manual_score = 99, auto_score = 99")
+        book.execute("create trigger more after insert on grade begin update grade set manual_score = 99; end")
+        book.commit()
+    except sqlite3.Error as error:
+        print(error)
+""",
+    ),
+    Attack(
+        "write-everywhere",
+        "overwrites the course folder, the home folder and a file in /tmp",
+        SEARCH
+        + """
+import os, shutil
+home = os.path.expanduser("~/.kernelcourse-canary")
+targets = ["@CANARY@", "@COURSE@/nbgrader_config.py", "@COURSE@/exercises/x", home,
+           "@COURSE@/submitted/honest-1/01-dual-representation/dual-representation.ipynb"]
+for target in targets:
+    try:
+        with open(target, "w") as file:
+            file.write("taken")
+    except OSError:
+        pass
+for folder in ("@COURSE@/autograded", "@COURSE@/.grading", "@COURSE@/solutions"):
+    shutil.rmtree(folder, ignore_errors=True)
+""",
+    ),
+    Attack(
+        "write-the-library",
+        "rewrites our checks on disk, for the next student",
+        """
+import importlib.util
+generous = "\\nPiece.examine = Claim.examine = lambda self, *args, **options: Result(self.name, self.points, 1)\\n"
+for name in ("kernelcourse.checking.piece", "kernelcourse.course.verdict", "kernelcourse.validation", "numpy.testing"):
+    try:
+        with open(importlib.util.find_spec(name).origin, "a") as file:
+            file.write(f"{generous if name.endswith('piece') else ''}# taken\\n")
+    except Exception as error:
+        print(type(error).__name__)
+""",
+    ),
+    Attack(
+        "read-the-environment",
+        "prints its environment and looks for the secret seed",
+        """
+import os
+print(dict(os.environ))
+print(os.environ.get("KERNELCOURSE_HIDDEN_SEED"))
+for path in ("/proc/self/environ", "/proc/1/environ", "@COURSE@/.grading/seed", "/etc/passwd", "/etc/shadow"):
+    try:
+        print(path, open(path, errors="replace").read())
+    except OSError as error:
+        print(path, type(error).__name__)
+""",
+    ),
+]

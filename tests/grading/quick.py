@@ -1,0 +1,36 @@
+"""A stand-in for grading one submission, for tests of what happens to a hundred of them."""
+
+import hashlib
+import os
+import time
+from pathlib import Path
+
+from kernelcourse.course.submission import Graded, digest
+from tests.grading.hostile.submission import POINTS, RIGHT, STEM
+
+LOG = "KERNELCOURSE_TEST_LOG"  # names a file that gets a line for every submission
+PAUSE = "KERNELCOURSE_TEST_PAUSE"
+
+
+def quick_grade(task, student, submission):
+    """Points that depend on the files and on nothing else."""
+    time.sleep(float(os.environ.get(PAUSE, "0")))
+    number = int(hashlib.sha256(repr(sorted(submission.items())).encode()).hexdigest(), 16)
+    scores = {
+        name: float((number >> position) % (points + 1)) for position, (name, points) in enumerate(POINTS.items())
+    }
+    comments = {name: None if number >> 9 & 1 else "No response." for name in RIGHT}
+    endings = [{"notebook": STEM, "kind": "timeout", "text": "It took too long."}] if number % 7 == 0 else []
+    result = {
+        "student": student,
+        "assignment": task.assignment,
+        "endings": endings,
+        "notebooks": {STEM: {"scores": scores, "comments": comments, "late_penalty": None, "pieces": []}},
+        "timestamp": None,
+        "digest": digest(submission),
+        "run": task.run,
+    }
+    if log := os.environ.get(LOG):
+        with Path(log).open("a", encoding="utf-8") as file:
+            file.write(f"{student} {os.getpid()}\n")
+    return Graded(result, {f"{STEM}.ipynb": f"notebook of {student}, {number}".encode()})

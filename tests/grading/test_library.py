@@ -1,0 +1,84 @@
+"""The sandbox's library runs what a notebook's locked cells need, and refuses what its answers should be."""
+
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+from kernelcourse.course.library import REFUSED, kept_modules, library_for, locked_cells
+from tests.course.conftest import HERE
+
+STEMS = {name: HERE.sources(name)[0].stem for name in HERE.assignments()}
+
+
+def locked(assignment):
+    release = nbformat.read(HERE.exercises / assignment / f"{STEMS[assignment]}.ipynb", as_version=4)
+    return locked_cells(release)
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory):
+    return tmp_path_factory.mktemp("shelf")
+
+
+def python(folder, code):
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env={"MPLBACKEND": "Agg"})
+
+
+@pytest.mark.parametrize(
+    "assignment",
+    [name for name in STEMS if any("from kernelcourse import" in c or ".datasets" in c for c in locked(name))],
+)
+def test_locked_cells_run_as_they_are(assignment, shelf):
+    cells = locked(assignment)
+    done = python(library_for(STEMS[assignment], cells, shelf), "\n".join(["import kernelcourse", *cells]))
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("assignment", STEMS)
+def test_modules_of_the_references_are_left_out(assignment):
+    kept = kept_modules(STEMS[assignment], locked(assignment))
+    assert {"validation", "datasets", "plots"} <= kept
+    assert not {"algorithms.ridge", "algorithms.svm", "algorithms.logistic", "estimators", "selection", "gram"} & kept
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from kernelcourse.algorithms import ridge; ridge.dual_weights([[1.0]], [1.0], ridge=1.0)",
+        "import kernelcourse; kernelcourse.dual_weights([[1.0]], [1.0], ridge=1.0)",
+        "import kernelcourse; kernelcourse.KernelRidge().fit([[1.0]], [1.0])",
+        "from kernelcourse.kernels import Gaussian; Gaussian(sigma=1.0)([[1.0]])",
+        "from kernelcourse.kernels import Gaussian; Gaussian.from_h(1.0)",
+        "from kernelcourse.kernels.kernel import Kernel; Kernel.__call__(None, [[1.0]]); Kernel()",
+    ],
+)
+def test_an_answer_cannot_be_had_from_it(code, shelf):
+    assignment = "01-dual-representation"
+    folder = library_for(STEMS[assignment], locked(assignment), shelf)
+    done = python(folder, code)
+    assert REFUSED in done.stderr and "write it yourself" in done.stderr
+
+
+def test_checks_catalogues_and_the_instructors_side_are_not_in_it(shelf):
+    folder = library_for("dual-representation", [], shelf)
+    files = {str(path.relative_to(folder / "kernelcourse")) for path in folder.rglob("*.py")}
+    assert {name for name in files if name.startswith(("checking", "course"))} == {
+        *("checking/__init__.py", "checking/calling.py", "checking/cases.py"),
+        *("course/__init__.py", "course/plain.py", "course/worker.py"),
+    }
+    done = python(
+        folder,
+        "from kernelcourse.checking import dual_representation as d; check = d.checks(1);"
+        "print(check(f=1), check.hidden(f=1))",
+    )
+    assert done.stdout.split() == ["None", "None"]
+
+
+def test_it_is_built_once_and_again_when_something_changes(shelf):
+    first = library_for("dual-representation", ["x = 1"], shelf)
+    stamp = first.stat().st_mtime_ns
+    assert library_for("dual-representation", ["x = 1"], shelf).stat().st_mtime_ns == stamp
+    assert library_for("dual-representation", ["x = 2"], shelf) != first

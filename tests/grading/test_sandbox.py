@@ -1,0 +1,242 @@
+"""A sandbox keeps what is in it away from everything else, and ends what does not end by itself."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from kernelcourse.course.errors import CourseError
+from kernelcourse.course.sandbox import Died, Limits, Sandbox, find_bubblewrap, packages
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("bwrap") is None, reason="no bubblewrap: tests/system.sh names the package"
+)
+
+LIMITS = Limits(seconds=3, memory=1_000_000_000, disk=5_000_000, processes=24, output=50_000)
+
+
+@pytest.fixture(scope="module")
+def place(library):
+    with Sandbox(library, limits=LIMITS) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def crowded(library):
+    """A sandbox for code that uses up what it has."""
+    with Sandbox(library, limits=LIMITS) as sandbox:
+        yield sandbox
+
+
+def run(sandbox, code, seconds=3):
+    return sandbox.ask({"op": "run", "source": code, "seconds": seconds}, seconds)
+
+
+def printed(sandbox, expression):
+    """What an expression is worth in the sandbox."""
+    (output,) = run(sandbox, f"print({expression})")["outputs"]
+    assert output["output_type"] == "stream", output
+    return output["text"].strip()
+
+
+def error(sandbox, code):
+    *_, output = run(sandbox, code)["outputs"]
+    assert output["output_type"] == "error", output
+    return f"{output['ename']}: {output['evalue']}"
+
+
+def test_the_system_is_all_there_is_to_see(place, released):
+    run(place, "import os, glob, socket, sys, subprocess")
+    seen = printed(place, "' '.join(sorted(os.listdir('/')))").split()
+    assert set(seen) <= {
+        *["bin", "dev", "etc", "home", "lib", "lib32", "lib64", "library", "proc", "site", "tmp", "usr"],
+        *Path(sys.base_prefix).parts,
+    }
+    for path in (
+        released.root,
+        Path.home() / ".ssh",
+        Path(__file__),
+        Path("/etc/shadow"),
+        Path("/etc/passwd"),
+        "/work",
+    ):
+        assert printed(place, f"os.path.exists({str(path)!r})") == "False"
+    assert printed(place, "sorted(os.listdir('/library/kernelcourse/checking'))").count(".py") == 3
+    assert printed(place, "sorted(p for p in os.environ if 'SEED' in p or 'TOKEN' in p or 'PYTEST' in p)") == "[]"
+
+
+@pytest.mark.parametrize(
+    "name", ["sklearn", "nbgrader", "jupyter_client", "cvxopt", "pip", "kernelcourse.course.grade"]
+)
+def test_packages_that_are_not_named_are_not_there(place, name):
+    assert "No module named" in error(place, f"import {name}")
+
+
+def test_packages_come_with_what_they_require():
+    found = packages(("matplotlib",))
+    assert {"matplotlib", "numpy", "PIL", "dateutil"} <= set(found)
+    assert not {"sklearn", "nbgrader", "IPython"} & set(found)
+
+
+@pytest.mark.parametrize(
+    "path", ["/usr/x", "/library/x", "/library/kernelcourse/__init__.py", "/site/x", "/x", "/dev/x"]
+)
+def test_nothing_outside_the_home_can_be_written(place, path):
+    assert "Read-only file system" in error(place, f"open({path!r}, 'a')") or "Permission" in error(
+        place, f"open({path!r}, 'a')"
+    )
+
+
+def test_there_is_no_network(place):
+    assert "OSError" in error(place, "socket.create_connection(('127.0.0.1', 80))") or "Refused" in error(
+        place, "socket.create_connection(('127.0.0.1', 80))"
+    )
+    assert printed(place, "[name for _, name in socket.if_nameindex()]") in ("['lo']", "[]")
+
+
+def test_the_user_has_no_rights(place):
+    assert int(printed(place, "os.getuid()")) >= 60000
+    status = printed(place, "open('/proc/self/status').read()")
+    lines = dict(line.split(":", 1) for line in status.splitlines())
+    assert int(lines["CapEff"], 16) == int(lines["CapPrm"], 16) == int(lines["CapAmb"], 16) == 0
+    assert lines["NoNewPrivs"].strip() == "1"
+    assert "Error" in error(place, "os.setuid(0)")
+
+
+def test_other_processes_are_out_of_sight(place):
+    assert int(printed(place, "max(int(p) for p in os.listdir('/proc') if p.isdigit())")) < 1000
+    assert str(os.getpid()) not in printed(place, "os.listdir('/proc')").split("'") or os.getpid() < 100
+
+
+@pytest.mark.parametrize(
+    ("code", "complaint"),
+    [
+        ("open('/tmp/large', 'w').write('x' * 10_000_000)", "File too large"),
+        ("for i in range(9): open(f'/tmp/{i}', 'w').write('x' * 1_000_000)", "No space"),
+        ("open('/dev/shm/x', 'w').write('x' * 10_000_000)", "too large"),
+        ("x = bytearray(10**9)", "MemoryError"),
+        ("files = [open('/dev/null') for _ in range(1000)]", "Too many open files"),
+        ("import threading\nfor _ in range(50): threading.Thread(target=time.sleep, args=(1,)).start()", "can't start"),
+    ],
+)
+def test_limits_are_errors_of_the_code_that_meets_them(crowded, code, complaint):
+    run(crowded, "import time")
+    assert complaint in error(crowded, code)
+
+
+def test_time_is_up_and_the_shell_goes_on(place):
+    run(place, "kept = 7")
+    assert run(place, "while True:\n    pass", seconds=0.2)["late"]
+    assert printed(place, "kept") == "7"
+
+
+def test_output_is_cut(place):
+    reply = run(place, "for _ in range(3): print('x' * 40_000)")
+    assert reply["cut"] and len(reply["outputs"][0]["text"]) == LIMITS.output
+
+
+def test_magics_pictures_and_input(place):
+    (picture,) = run(place, "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]);", 20)["outputs"]
+    assert picture["data"]["image/png"].startswith("iVBOR")
+    assert "hello" in run(place, "!echo hello")["outputs"][0]["text"]
+    assert "EOFError" in error(place, "input()")
+    assert run(place, "1 + 1")["outputs"] == [{"output_type": "execute_result", "data": {"text/plain": "2"}}]
+
+
+def test_a_sandbox_that_dies_says_how(library):
+    for code, kind in (
+        ("import os; os.kill(os.getpid(), 9)", "kernel died"),
+        ("import signal; signal.signal(14, signal.SIG_IGN)\nwhile True: pass", "timeout"),
+        ("import os; [os.write(i, b'\\xff' * 9) for i in range(3, 20) if os.path.exists(f'/proc/self/fd/{i}')]", ""),
+    ):
+        with Sandbox(library, limits=Limits(seconds=0.2)) as sandbox, pytest.raises(Died) as died:
+            sandbox.grace = 0.5
+            run(sandbox, code, 0.2)
+            run(sandbox, "1", 0.2)
+        assert not kind or died.value.kind == kind
+
+
+def test_all_memory_together_is_bounded(library):
+    code = "import os, time\nfor _ in range(4):\n    if not os.fork():\n        x = bytearray(10**8); time.sleep(30)\n"
+    limits = Limits(seconds=20, memory=400_000_000)
+    with Sandbox(library, limits=limits) as sandbox, pytest.raises(Died) as died:
+        run(sandbox, code + "time.sleep(20)", 20)
+    assert died.value.kind == "memory"
+
+
+def test_nothing_is_left_and_nothing_passes_on(library):
+    with Sandbox(library, limits=LIMITS) as sandbox:
+        run(sandbox, "import builtins, numpy, os; builtins.left = numpy.left = 1; os.environ['LEFT'] = '1'")
+        run(sandbox, "[open(f'{folder}/left', 'w') for folder in ('/tmp', '/dev/shm', os.path.expanduser('~'))]")
+        run(sandbox, "import subprocess; subprocess.Popen(['setsid', 'sleep', '987654'], start_new_session=True)")
+        assert "left" in printed(sandbox, "os.listdir('/tmp')")
+    time.sleep(0.2)
+    assert not any(
+        "987654" in process.info["cmdline"] for process in psutil.process_iter(["cmdline"]) if process.info["cmdline"]
+    )
+    with Sandbox(library, limits=LIMITS) as sandbox:
+        run(sandbox, "import builtins, numpy, os")
+        assert (
+            printed(sandbox, "hasattr(builtins, 'left'), hasattr(numpy, 'left'), 'LEFT' in os.environ")
+            == "False False False"
+        )
+        assert printed(sandbox, "os.listdir('/tmp'), os.listdir('/dev/shm'), 'left' in os.listdir()") == "[] [] False"
+
+
+def test_files_of_the_assignment_are_in_the_home(library, tmp_path):
+    (tmp_path / "data.csv").write_text("1,2", encoding="ascii")
+    with Sandbox(library, files={"data.csv": tmp_path / "data.csv"}, limits=LIMITS) as sandbox:
+        assert printed(sandbox, "open('data.csv').read()") == "1,2"
+
+
+def test_a_user_without_rights_can_make_one(library):
+    """As root, become somebody else first, in a namespace where that user may read the interpreter and the library."""
+    if os.geteuid() != 0:
+        pytest.skip("every other test already runs without rights")
+    code = (
+        "from pathlib import Path; from kernelcourse.course.sandbox import *; "
+        f"s = Sandbox(Path({str(library)!r})); "
+        "ask = {'op': 'run', 'source': 'import os; print(os.getuid(), os.listdir(\"/tmp\"))', 'seconds': 9}; "
+        "print(s.ask(ask, 9)); s.end()"
+    )
+    visible = {str(library), sys.base_prefix, sys.prefix, str(Path(__file__).parents[2] / "kernelcourse")}
+    outer = [find_bubblewrap(), "--dev-bind", "/", "/"]
+    for root in sorted({f"/{Path(path).parts[1]}" for path in visible}):
+        if os.stat(root).st_mode & 0o5 != 0o5 or root == "/tmp":
+            outer += ["--perms", "0755", "--tmpfs", root]
+    made = set()
+    for path in sorted(visible):
+        for parent in reversed(Path(path).parents):
+            if str(parent) not in made and str(parent).startswith(("/root", "/tmp")) and len(parent.parts) > 2:
+                outer += ["--perms", "0755", "--dir", str(parent)]
+                made.add(str(parent))
+        outer += ["--ro-bind", path, path]
+    command = [*outer, "setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", sys.executable, "-c", code]
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[2]), "HOME": "/"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd="/")
+    assert "61184 []" in done.stdout, done.stderr
+
+
+def test_without_bubblewrap_it_is_refused(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(CourseError, match=r"bubblewrap.*--unsafe"):
+        find_bubblewrap()
+
+
+def test_a_sandbox_that_does_not_start_says_why(library, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(CourseError, match=r"(?s)does not start.*No module named 'kernelcourse'"):
+        run(Sandbox(tmp_path / "empty", limits=LIMITS), "1")
+
+
+def test_unsafe_runs_without_bubblewrap(library, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with Sandbox(library, limits=LIMITS, unsafe=True) as sandbox:
+        assert printed(sandbox, "6 * 7") == "42"
+        folder = sandbox.scratch
+    assert not Path(folder).exists()

@@ -1,0 +1,236 @@
+"""A hundred submissions: whatever the order, wherever they run, whenever they are killed, the grades are the same."""
+
+import contextlib
+import hashlib
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+
+from kernelcourse.course import schedule, submission
+from kernelcourse.course.errors import CourseError
+from kernelcourse.course.folder import Course
+from kernelcourse.course.grade import grade
+from kernelcourse.course.schedule import on_this_machine
+from tests.grading import quick
+from tests.grading.hostile.submission import ASSIGNMENT, STEM
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("bwrap") is None, reason="no bubblewrap: tests/system.sh names the package"
+)
+
+CLASS = [f"student-{number:03}" for number in range(100)]
+
+
+@pytest.fixture(autouse=True)
+def stand_in(monkeypatch, tmp_path):
+    """No sandboxes here: what is graded quickly is merged, killed and resumed the same way."""
+    monkeypatch.setattr(submission, "grade_submission", quick.quick_grade)
+    monkeypatch.setattr(schedule, "grade_submission", quick.quick_grade)
+    monkeypatch.setenv(quick.LOG, str(tmp_path / "log"))
+
+
+def enrol(course, students=CLASS):
+    for student in students:
+        folder = course.root / "submitted" / student / ASSIGNMENT
+        folder.mkdir(parents=True)
+        (folder / f"{STEM}.ipynb").write_text(f"the work of {student}", encoding="utf-8")
+
+
+def state(course):
+    """Everything that grading leaves behind, without names of runs."""
+    with Gradebook(course.gradebook) as gradebook:
+        grades = {
+            (entry.student.id, entry.name): (entry.auto_score, entry.manual_score, entry.needs_manual_grade)
+            for one in gradebook.assignment_submissions(ASSIGNMENT)
+            for notebook in one.notebooks
+            for entry in notebook.grades
+        }
+        comments = {
+            (entry.student.id, entry.name): entry.auto_comment
+            for one in gradebook.assignment_submissions(ASSIGNMENT)
+            for notebook in one.notebooks
+            for entry in notebook.comments
+        }
+    files = {
+        str(path.relative_to(course.root)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in (course.root / "autograded").rglob("*")
+        if path.is_file()
+    }
+    results = {}
+    for path in (course.root / ".grading" / ASSIGNMENT).glob("*/result.json"):
+        results[path.parent.name] = {key: value for key, value in json.loads(path.read_bytes()).items() if key != "run"}
+    return grades, comments, files, results
+
+
+def times_graded():
+    lines = Path(os.environ[quick.LOG]).read_text(encoding="utf-8").split("\n")
+    return Counter(line.split()[0] for line in lines if line)
+
+
+@pytest.fixture(scope="module")
+def serial(released, tmp_path_factory):
+    """What one process gives, one submission after another."""
+    root = tmp_path_factory.mktemp("serial") / "course"
+    shutil.copytree(released.root, root)
+    course = Course(root)
+    enrol(course)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(submission, "grade_submission", quick.quick_grade)
+        grade(course, ASSIGNMENT, jobs=1)
+    found = state(course)
+    assert len(found[3]) == len(CLASS) and len(found[0]) == 3 * len(CLASS)
+    return found
+
+
+def test_in_parallel(course, serial, capsys):
+    enrol(course)
+    results = grade(course, ASSIGNMENT, jobs=4)
+    assert state(course) == serial
+    assert [result["student"] for result in results] == CLASS
+    said = capsys.readouterr()
+    assert "100 graded, 0 left as they were, 0 failed" in said.out
+    assert said.err.count("timeout: It took too long.") == sum(bool(result["endings"]) for result in results) > 0
+
+
+def test_killed_at_ten_moments_and_resumed(course, serial, monkeypatch):
+    enrol(course)
+    monkeypatch.setenv(quick.PAUSE, "0.01")
+    context = multiprocessing.get_context("fork")
+    rng = random.Random(5)
+    for moment in range(10):
+        run = context.Process(target=graded_in_own_group, args=(course, moment > 0))
+        run.start()
+        run.join(rng.uniform(0.2, 0.8))
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)
+        run.join()
+    grade(course, ASSIGNMENT, jobs=2, resume=True)
+    assert state(course) == serial
+    again = times_graded()
+    del again["nobody"]
+    assert set(again) == set(CLASS) and sum(again.values()) <= len(CLASS) + 10 * 2
+    assert (
+        not list((course.root / ".grading").glob("drafts/*"))
+        and not (course.root / f".grading/{ASSIGNMENT}.run.json").exists()
+    )
+
+
+def graded_in_own_group(course, resume):
+    os.setpgid(0, 0)
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        sys.stdout = sys.stderr = nowhere
+        grade(course, ASSIGNMENT, jobs=2, resume=resume)
+
+
+def test_a_regrade_that_was_killed_goes_on_where_it_was(course, monkeypatch):
+    enrol(course, CLASS[:12])
+    grade(course, ASSIGNMENT, jobs=2)
+    before = state(course)
+    with Gradebook(course.gradebook) as gradebook:
+        gradebook.find_grade("check-dual", STEM, ASSIGNMENT, CLASS[3]).manual_score = 1.5
+        gradebook.db.commit()
+    Path(os.environ[quick.LOG]).unlink()
+
+    def stopped(work, students, *, jobs):
+        for student in students[:5]:
+            work(student)
+            yield student, ""
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(schedule, "on_this_machine", stopped)
+        grade(course, ASSIGNMENT, regrade=True)
+    grade(course, ASSIGNMENT, resume=True, jobs=2)
+    again = times_graded()
+    del again["nobody"]
+    assert again == dict.fromkeys(CLASS[:12], 1)
+    after = state(course)
+    assert after[1:] == before[1:]
+    assert after[0].pop((CLASS[3], "check-dual")) == (before[0].pop((CLASS[3], "check-dual"))[0], 1.5, True)
+    assert after[0] == before[0]
+
+
+def test_on_a_cluster_that_loses_a_worker(course, serial, monkeypatch, tmp_path):
+    import cloudpickle
+    from distributed import LocalCluster
+
+    enrol(course)
+    monkeypatch.setenv(quick.PAUSE, "0.02")
+    cloudpickle.register_pickle_by_value(quick)
+    options = {"dashboard_address": None, "silence_logs": 50, "local_directory": str(tmp_path)}
+    try:
+        with LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster:
+            victim = next(iter(cluster.workers.values())).pid
+            watcher = multiprocessing.get_context("fork").Process(target=kill_soon, args=(course, victim))
+            watcher.start()
+            grade(course, ASSIGNMENT, cluster=cluster.scheduler_address)
+            watcher.join()
+            assert watcher.exitcode == 0
+    finally:
+        cloudpickle.unregister_pickle_by_value(quick)
+    assert state(course) == serial
+
+
+def kill_soon(course, victim):
+    """Kill a worker as soon as some results are there."""
+    for _ in range(3000):
+        if len(list((course.root / ".grading" / ASSIGNMENT).glob("*"))) > 10:
+            os.kill(victim, signal.SIGKILL)
+            return
+        time.sleep(0.01)
+    raise TimeoutError
+
+
+def test_no_scheduler_no_cluster(course):
+    enrol(course, CLASS[:1])
+    with pytest.raises(CourseError, match="no Dask scheduler"):
+        grade(course, ASSIGNMENT, cluster=str(course.root / "missing.json"))
+
+
+def test_two_gradings_of_a_course_do_not_meet(course, monkeypatch):
+    import fcntl
+
+    monkeypatch.setattr("kernelcourse.course.grade.PATIENCE", 0.2)
+    enrol(course, CLASS[:1])
+    with (course.root / ".grading" / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(CourseError, match="another grading"):
+            grade(course, ASSIGNMENT)
+    assert grade(course, ASSIGNMENT)[0]["student"] == CLASS[0]
+
+
+def test_a_process_that_is_killed_is_tried_again_and_then_given_up(tmp_path):
+    def work(student):
+        if student == "raises":
+            raise ValueError("of our own")
+        if student == "dies" or not (tmp_path / student).exists():
+            (tmp_path / student).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    done = dict(on_this_machine(work, ["raises", "dies", "recovers"], jobs=2))
+    assert "of our own" in done["raises"] and "killed" in done["dies"] and done["recovers"] == ""
+
+
+def test_what_fails_in_the_grader_is_said_and_stops_nobody(course, monkeypatch, capsys):
+    def failing(task, student, files):
+        if student == CLASS[1]:
+            raise OSError("disk full")
+        return quick.quick_grade(task, student, files)
+
+    monkeypatch.setattr(submission, "grade_submission", failing)
+    enrol(course, CLASS[:3])
+    results = grade(course, ASSIGNMENT, jobs=1)
+    assert ["failure" in result for result in results] == [False, True, False]
+    assert "disk full" in capsys.readouterr().err
+    monkeypatch.setattr(submission, "grade_submission", quick.quick_grade)
+    assert not any("failure" in result for result in grade(course, ASSIGNMENT, resume=True))

@@ -1,0 +1,202 @@
+"""Of a submission only texts are taken, and whatever is wrong with the file, there is something to grade."""
+
+import copy
+import json
+
+import nbformat
+import pytest
+
+from kernelcourse.course.transplant import Cell, Unreadable, assign, read_cells, transplant
+from tests.grading.hostile.submission import RIGHT, STEM, honest
+
+
+@pytest.fixture(scope="module")
+def release(notebook):
+    return nbformat.reads(json.dumps(notebook), as_version=4)
+
+
+def rebuilt(release, document):
+    return transplant(read_cells(json.dumps(document).encode()), release)
+
+
+def graded(notebook):
+    return {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells if "nbgrader" in cell.metadata}
+
+
+def sources(notebook):
+    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def test_answers_are_taken_and_all_else_is_ours(release, notebook):
+    submission = honest(notebook)
+    for cell in submission.cells:
+        cell["metadata"]["tags"] = ["skip-execution"]
+        cell["metadata"]["nbgrader"]["points"] = 100
+        cell["outputs"] = [{"output_type": "execute_result", "data": {"text/plain": "5"}}]
+        cell["attachments"] = {"a.png": {}}
+    for check in submission.checks():
+        check["source"] = "pass"
+    submission.notebook["metadata"] = {"kernelspec": {"name": "evil", "argv": ["sh"]}}
+    submission.cells.reverse()
+    got = rebuilt(release, submission.notebook)
+    assert got.metadata == release.metadata
+    assert [c.metadata for c in got.cells] == [c.metadata for c in release.cells]
+    for cell, ours in zip(got.cells, release.cells, strict=True):
+        name = cell.metadata.nbgrader.grade_id
+        assert cell.source == RIGHT.get(name, ours.source)
+        assert cell.get("outputs", []) == [] and "attachments" not in cell
+    nbformat.validate(got)
+
+
+def test_added_cells_stay_where_they_were(release, notebook):
+    submission = honest(notebook)
+    submission.insert("helper = 1", before="dual")
+    submission.insert("more = 2", before="check-dual")
+    submission.cells.insert(0, {"cell_type": "code", "metadata": {}, "source": ["import ", "math"]})
+    submission.cells.append({"cell_type": "markdown", "metadata": {}, "source": "my thoughts"})
+    got = rebuilt(release, submission.notebook)
+    texts = [cell.source for cell in got.cells]
+    assert texts[0] == "import math" and texts[-1] == "my thoughts"
+    assert texts.index("helper = 1") < texts.index(RIGHT["dual"]) < texts.index("more = 2")
+    assert texts.index("more = 2") < next(i for i, text in enumerate(texts) if text.startswith("check(gram_matrix"))
+    assert "nbgrader" not in got.cells[0].metadata
+
+
+def test_written_texts_have_no_markup_and_code_stays_as_it_is(release, notebook):
+    submission = honest(notebook, {"kernel": "x = '<script>'"})
+    evil = r"<img onerror=x> <b> [a](javascript:b) [c]: data:d $\href{e}{f}$ $\hat y$"
+    submission.cells.append({"cell_type": "markdown", "metadata": {}, "source": evil})
+    got = rebuilt(release, submission.notebook)
+    assert "x = '<script>'" in sources(got)
+    assert got.cells[-1].source == (r"< img onerror=x> < b> [a] (javascript:b) [c] : data:d $\ href{e}{f}$ $\hat y$")
+
+
+def test_it_does_not_matter_how_often_it_is_done(release, notebook):
+    submission = honest(notebook)
+    submission.insert("helper = 1", before="dual")
+    once = rebuilt(release, submission.notebook)
+    assert rebuilt(release, once) == once
+
+
+def test_a_copied_answer_runs_twice_and_a_copied_check_once(release, notebook):
+    submission = honest(notebook)
+    second = copy.deepcopy(submission.cell("kernel"))
+    second["source"] = "second = 1"
+    submission.cells.insert(submission.cells.index(submission.cell("kernel")) + 1, second)
+    check = submission.cell("check-kernel")
+    submission.cells.insert(0, dict(check, source="forged"))
+    got = rebuilt(release, submission.notebook)
+    assert [grade_id for grade_id in graded(got)] == [grade_id for grade_id in graded(release)]
+    assert sources(got).index(RIGHT["kernel"]) + 1 == sources(got).index("second = 1")
+    assert "forged" not in sources(got)
+
+
+def test_missing_cells_are_back_and_an_answer_may_have_become_text(release, notebook):
+    submission = honest(notebook)
+    submission.cell("kernel")["cell_type"] = "markdown"
+    submission.notebook["cells"] = [submission.cell("kernel")]
+    got = graded(rebuilt(release, submission.notebook))
+    assert list(got) == list(graded(release))
+    assert got["kernel"].source == RIGHT["kernel"] and got["kernel"].cell_type == "code"
+    assert "NotImplementedError" in got["dual"].source
+
+
+def test_cells_that_nobody_grades_are_the_students(release):
+    ours = copy.deepcopy(release)
+    ours.cells.insert(3, nbformat.v4.new_code_cell("print('plot')"))
+    ours.cells.insert(3, nbformat.v4.new_markdown_cell("Look at this:"))
+    kept = [
+        Cell(c.source, c.cell_type == "code", c.metadata.get("nbgrader", {}).get("grade_id", "")) for c in ours.cells
+    ]
+    assert [c.source for c in transplant(kept, ours).cells] == [c.source for c in ours.cells]
+    edited = [Cell("print('edited')", True) if cell.text == "print('plot')" else cell for cell in kept]
+    texts = [c.source for c in transplant(edited, ours).cells]
+    assert texts[3:5] == ["Look at this:", "print('edited')"] and "print('plot')" not in texts
+    deleted = [cell for cell in kept if cell.text != "print('plot')"]
+    assert "print('plot')" not in [c.source for c in transplant(deleted, ours).cells]
+
+
+def test_formats_of_all_ages_can_be_read(notebook):
+    submission = honest(notebook)
+    old = copy.deepcopy(submission.notebook)
+    for cell in old["cells"]:
+        cell["input"] = cell.pop("source")
+    sheets = {"nbformat": 3, "worksheets": [{"cells": old["cells"]}]}
+    expected = read_cells(json.dumps(submission.notebook).encode())
+    assert read_cells(json.dumps(sheets).encode()) == expected
+    windows = json.dumps(submission.notebook).replace("\\n", "\\r\\n").encode("utf-8-sig")
+    assert read_cells(windows) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "not JSON"),
+        (b"PK\x03\x04", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"[]", "no notebook"),
+        (b"{}", "no cells"),
+        (b'{"cells": 5}', "no cells"),
+    ],
+)
+def test_what_is_no_notebook_says_why(content, reason):
+    with pytest.raises(Unreadable, match=reason):
+        read_cells(content)
+
+
+def test_odd_cells_do_no_harm():
+    cells = [
+        5,
+        {},
+        {"source": 5},
+        {"source": ["a", 5, "b"], "metadata": 5},
+        {"source": "\ud800", "metadata": {"nbgrader": 5}},
+    ]
+    cells.append({"source": "x", "metadata": {"nbgrader": {"grade_id": ["list"]}}, "id": 7})
+    got = read_cells(json.dumps({"cells": cells}).encode())
+    assert [cell.text for cell in got] == ["", "", "ab", "?", "x"]
+
+
+def outcome(files, release):
+    found = assign(files, {STEM: release})
+    return found.cells[STEM], [(ending.kind, ending.text) for ending in found.endings]
+
+
+def test_a_notebook_is_found_under_any_name(release, notebook):
+    content = json.dumps(honest(notebook).notebook).encode()
+    cells, odd = outcome({f"{STEM}.ipynb": content, "copy.ipynb": b"junk"}, release)
+    assert len(cells) == len(release.cells) and not odd
+    cells, odd = outcome({f"{STEM} (1).ipynb": content}, release)
+    assert len(cells) == len(release.cells) and odd[0][0] == "wrong file name"
+
+
+@pytest.mark.parametrize(
+    ("files", "kind"),
+    [
+        ({}, "missing notebook"),
+        ({f"{STEM}.ipynb": b"junk"}, "unreadable notebook"),
+        ({"other.ipynb": b"junk"}, "unreadable notebook"),
+        ({f"{STEM}.ipynb": b'{"cells": []}'}, "wrong assignment"),
+    ],
+)
+def test_what_cannot_be_graded_is_named(release, files, kind):
+    cells, odd = outcome(files, release)
+    assert cells == [] and [name for name, _ in odd] == [kind]
+
+
+def test_another_assignment_is_told_by_its_cells(release, notebook):
+    other = honest(notebook).notebook
+    for cell in other["cells"][1:]:
+        cell["metadata"]["nbgrader"]["grade_id"] += "-of-another"
+        cell["id"] += "-of-another"
+    _, odd = outcome({f"{STEM}.ipynb": json.dumps(other).encode()}, release)
+    assert odd[0][0] == "wrong assignment"
+
+
+def test_lost_metadata_are_made_up_for_by_the_cells_names(release, notebook):
+    submission = honest(notebook)
+    for cell in submission.cells:
+        cell["metadata"] = {}
+    got = graded(rebuilt(release, submission.notebook))
+    assert got["dual"].source == RIGHT["dual"]
+    assert not outcome({f"{STEM}.ipynb": json.dumps(submission.notebook).encode()}, release)[1]
