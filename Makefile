@@ -65,8 +65,8 @@ format: $(READY)  ## format the code
 	$(BIN)/ruff format .
 
 .PHONY: bench
-bench: $(READY)  ## run the benchmarks (ONLY=import for a part)
-	$(BIN)/python -m tests.benchmarks $(ONLY)
+bench: $(READY)  ## run the benchmarks (ONLY=import for a part, FLAGS=--save for the book)
+	$(BIN)/python -m tests.benchmarks $(ONLY) $(FLAGS)
 
 .PHONY: lock
 lock: $(READY)  ## resolve requirements.lock again from requirements.txt

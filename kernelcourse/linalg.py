@@ -6,31 +6,39 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
+from .fast import slabs
 from .validation import Array, warn
 
 
-def solve_ridge(K: Array, t: Array, ridge: float) -> Array:
+def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False) -> Array:
     r"""Solve $(K + \text{ridge}\, I)\, a = t$ by Cholesky; `t` may be a vector or have several columns.
 
     Where the matrix is singular or indefinite to working precision, an eigendecomposition takes over, and a warning
     says so: directions whose eigenvalue is lost in rounding get weight 0. They do not contribute to the function
     $\sum_i a_i k(x_i, \cdot)$, which is the limit of the ridge solutions as the ridge goes to 0.
 
+    `overwrite=True` lets the factor take the place of K, so that no second n x n matrix is needed.
+
     >>> solve_ridge(np.eye(2), np.array([2.0, 4.0]), ridge=1.0)
     array([1., 2.])
     """
     n = len(K)
-    A = K + ridge * np.eye(n)
-    if not np.isfinite(A).all():
+    A = K if overwrite and K.flags.c_contiguous and K.flags.writeable else np.array(K, order="C")
+    diagonal = np.diag(A) + ridge
+    np.fill_diagonal(A, diagonal)
+    norm = largest_row_sum(A)
+    if not np.isfinite(norm):
         raise OverflowError("the matrix to solve with has entries too large for a float: scale the data down")
-    try:
-        factor = linalg.cho_factor(A, lower=True, check_finite=False)
-        reciprocal_condition, _ = lapack.dpocon(factor[0], np.abs(A).sum(axis=0).max(), uplo="L")
+    # LAPACK counts by columns and so sees the transpose: the factor goes above A's diagonal, what is below stays.
+    factor, failed = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
+    if not failed:
+        reciprocal_condition, _ = lapack.dpocon(factor, norm, uplo="L")
         if reciprocal_condition > n * np.finfo(float).eps:
-            return linalg.cho_solve(factor, t, check_finite=False)
+            return lapack.dpotrs(factor, t, lower=1)[0]
         trouble = f"is singular to working precision (reciprocal condition number {reciprocal_condition:.1e})"
-    except linalg.LinAlgError:
+    else:
         trouble = "is not numerically positive definite (its Cholesky factorisation broke down)"
+    np.fill_diagonal(A, diagonal)
     values, Q = linalg.eigh(A, check_finite=False)
     refuse_negative(values - ridge)
     keep = values > n * np.finfo(float).eps * max(abs(values[0]), abs(values[-1]))
@@ -40,6 +48,43 @@ def solve_ridge(K: Array, t: Array, ridge: float) -> Array:
     )
     Q = Q[:, keep]
     return (Q / values[keep]) @ (Q.T @ t)
+
+
+def solve_ridges(K: Array, t: Array, ridges: Array) -> Array:
+    r"""Solve $(K + \text{ridge}\, I)\, a = t$ for every ridge, a column each, from one reduction $K = Q T Q^\top$.
+
+    T is tridiagonal. It takes about a third of the time of the eigendecomposition and, as
+    $(K + \text{ridge}\, I)^{-1} t = Q (T + \text{ridge}\, I)^{-1} Q^\top t$, leaves a system that is solved in O(n) for
+    each ridge. The ridges have to be clear of the rounding of K.
+
+    >>> solve_ridges(np.eye(2), np.array([2.0, 4.0]), np.array([1.0, 3.0]))
+    array([[1. , 0.5],
+           [2. , 1. ]])
+    """
+    n = len(K)
+    if n == 1:
+        return t[:, None] / (K + ridges)
+    H, d, e, tau, _ = lapack.dsytrd(K, lower=1, lwork=int(lapack.dsytrd_lwork(n, lower=1)[0]))
+    # Q leaves the first entry alone; below, it is a product of reflections that H holds under its diagonal.
+    reflections = np.asfortranarray(H[1:, : n - 1])
+
+    def rotate(B: Array, trans: str) -> Array:
+        below = np.asfortranarray(B[1:])
+        room = int(lapack.dormqr("L", trans, reflections, tau, below, -1)[1][0])
+        return np.vstack([B[:1], lapack.dormqr("L", trans, reflections, tau, below, room)[0]])
+
+    s = rotate(t[:, None], "T")[:, 0]
+    solved = np.empty((n, len(ridges)))
+    for j, ridge in enumerate(ridges):
+        _, _, solved[:, j], failed = lapack.dptsv(d + ridge, e, s)
+        if failed:
+            solved[:, j] = rotate(solve_ridge(K, t, float(ridge))[:, None], "T")[:, 0]
+    return rotate(solved, "N")
+
+
+def largest_row_sum(A: Array) -> float:
+    r"""$\max_i \sum_j |A_{ij}|$, the norm of a symmetric matrix that its condition number is stated in."""
+    return max(float(np.abs(A[rows]).sum(axis=1).max()) for rows in slabs(len(A), A.shape[1], entries=2**16))
 
 
 def refuse_negative(eigenvalues: Array) -> None:

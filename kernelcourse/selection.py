@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 
 from .gram import centre, centred_targets
 from .kernels.kernel import Kernel
@@ -147,10 +146,49 @@ def grid_search(
             raise ValueError(f"larger_is_better must say which values of the metric {metric!r} are good")
         larger_is_better = metric is not mean_squared_error
     folds = _splits(folds)
-    scores = np.array([cross_validate(_fresh(estimator, **s), X, y, folds, metric).mean() for s in settings])
+    scores = _along_paths(estimator, X, y, settings, folds, metric)
+    if scores is None:
+        scores = np.array([cross_validate(_fresh(estimator, **s), X, y, folds, metric).mean() for s in settings])
     best = int(scores.argmax() if larger_is_better else scores.argmin())
     fitted = _fresh(estimator, **settings[best]).fit(X, y)
     return Search(settings, scores, settings[best], float(scores[best]), fitted)
+
+
+def _along_paths(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    settings: list[dict[str, Any]],
+    folds: list[Split],
+    metric: Callable[[Any, Any], float] | None,
+) -> Array | None:
+    """The mean scores of all settings where fits can share their work, else None.
+
+    Every kernel's Gram matrix is computed once and cut for each fold, and all values of the parameter that an estimator
+    calls its path (the ridge of `KernelRidge`, the lam of `KernelSVM`) are solved for together.
+    """
+    path = vars(type(estimator)).get("path")  # of the class itself: a subclass may fit in another way
+    if path is None or path not in settings[0]:
+        return None
+    y = np.asarray(y)
+    scores = np.empty((len(settings), len(folds)))
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for i, setting in enumerate(settings):
+        groups.setdefault(tuple(id(value) for name, value in setting.items() if name != path), []).append(i)
+    for members in groups.values():
+        model = _fresh(estimator, **settings[members[0]])
+        points = model._points(X)
+        same_length(y, "y", len(points))
+        K = model.kernel(points)
+        values = [settings[i][path] for i in members]
+        for fold, (train, test) in enumerate(folds):
+            train, test = np.asarray(train), np.asarray(test)
+            predictions = model._along_path(K[np.ix_(train, train)], y[train], K[np.ix_(test, train)], values)
+            if predictions is None:
+                return None
+            judge = model._agreement if metric is None else metric
+            scores[members, fold] = [judge(y[test], prediction) for prediction in predictions]
+    return scores.mean(axis=1)
 
 
 class RidgePath(NamedTuple):
@@ -197,7 +235,7 @@ def leave_one_out(K: Any, t: Any, *, ridges: Any) -> RidgePath:
     ridges = vector(ridges, "ridges")
     if ridges.size == 0 or (ridges <= 0).any():
         raise ValueError(f"ridges must be a list of numbers > 0, got {ridges}")
-    w, Q = linalg.eigh(K, check_finite=False)
+    w, Q = np.linalg.eigh(K)
     refuse_negative(w)
     if ridges.min() < 1e3 * len(t) * np.finfo(float).eps * w[-1]:
         warn(f"ridge={ridges.min():.1e} is close to the rounding of K, whose largest eigenvalue is {w[-1]:.1e}")

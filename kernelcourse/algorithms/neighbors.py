@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..validation import Array, numeric, points, same_length, signs, vector, whole
 
+BLOCK = 64  # entries of a row that are looked at together
+
 
 def squared_distances_to(K_test: ArrayLike, k_test: ArrayLike, k_train: ArrayLike) -> Array:
     r"""Squared distances in feature space, a row for each test point (lecture I, algorithm 2, line 4):
@@ -71,13 +73,31 @@ def nearest_by_the_book(D: ArrayLike, kappa: int) -> NDArray[np.intp]:
 def nearest(D: ArrayLike, kappa: int) -> NDArray[np.intp]:
     r"""The indices of the $\kappa$ smallest entries in each row of D, the nearest first (lecture I, algorithm 2).
 
-    A stable sort leaves equal distances in the order of their indices.
+    Equal distances stay in the order of their indices.
 
     >>> nearest([[4.0, 1.0, 1.0]], 2)
     array([[1, 2]])
     """
     D, kappa = _distances_and_kappa(D, kappa)
-    return np.argsort(D, axis=1, kind="stable")[:, :kappa]
+    return _largest(-D, kappa)
+
+
+def _largest(K: Array, kappa: int) -> NDArray[np.intp]:
+    """The indices of the largest entries in each row of K, the largest first, without sorting the rest.
+
+    Cut into blocks, a row has at least as many entries as blocks that reach the kappa-th largest maximum of a block.
+    So the kappa largest are among those that do, and those are few.
+    """
+    m, n = K.shape
+    if n < 4 * kappa * BLOCK:
+        return np.argsort(-K, axis=1, kind="stable")[:, :kappa]
+    whole_blocks = n - n % BLOCK
+    maxima = K[:, :whole_blocks].reshape(m, -1, BLOCK).max(axis=2)
+    bound = np.partition(maxima, -kappa, axis=1)[:, -kappa]
+    i, j = np.nonzero(bound[:, None] <= K)
+    order = np.lexsort((-K[i, j], i))  # by rows, the largest first; a stable sort, so equals stay in order
+    first = np.searchsorted(i, np.arange(m))
+    return j[order][first[:, None] + np.arange(kappa)]
 
 
 def _class_labels(labels: ArrayLike, name: str) -> NDArray[Any]:
@@ -119,16 +139,21 @@ def kernel_neighbors(
     >>> kernel_neighbors([[2.0, 6.0, 8.0]], [4.0], [1.0, 9.0, 16.0], [1, -1, -1], kappa=3)
     array([-1])
     """
-    D = squared_distances_to(K_test, k_test, k_train)
+    K_test = points(K_test, "K_test")
+    m, n = K_test.shape
+    k_test, k_train = vector(k_test, "k_test", length=m), vector(k_train, "k_train", length=n)
     y = _class_labels(y, "y")
     if y.ndim != 1:
         raise ValueError(f"y must be 1-D, got shape {y.shape}")
-    same_length(y, "y", D.shape[1])
-    k_train = vector(k_train, "k_train")
-    if np.ptp(k_train) == 0:
-        # A radial kernel: the nearest has the largest k. Next to 1 a small k would be lost, and all distances tie.
-        D = -points(K_test, "K_test")
-    return vote(y[nearest(D, kappa)])
+    same_length(y, "y", n)
+    if np.ptp(k_train) > 0:
+        return vote(y[nearest(squared_distances_to(K_test, k_test, k_train), kappa)])
+    # A radial kernel: the nearest has the largest k. Next to 1 a small k would be lost, and all distances tie.
+    K_test, kappa = _distances_and_kappa(K_test, kappa)
+    neighbours = _largest(K_test, kappa)
+    if (k_test - 2 * K_test[np.arange(m), neighbours[:, 0]] + k_train[0] < 0).any():
+        squared_distances_to(K_test, k_test, k_train)  # which says so, if that is more than rounding
+    return vote(y[neighbours])
 
 
 def soft_neighbors(K_test: ArrayLike, y: ArrayLike) -> Array:

@@ -6,12 +6,13 @@ below sum the same terms in different orders: where a score is 0 up to rounding 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..fast import compiled, in_rows
 from ..validation import Array, generator, points, real, signs, square, vector, whole
 
 
@@ -42,11 +43,11 @@ class PrimalPerceptronFit(NamedTuple):
     separated: bool
 
 
-def _orders(n: int, epochs: int, *, shuffle: bool, rng: Any) -> Iterator[Iterable[int]]:
+def _orders(n: int, epochs: int, *, shuffle: bool, rng: Any) -> Iterator[NDArray[np.int_]]:
     """The order of the points in each epoch: always the given one, or a fresh one every time."""
     rng = generator(rng)
     for _ in range(epochs):
-        yield rng.permutation(n).tolist() if shuffle else range(n)
+        yield rng.permutation(n) if shuffle else np.arange(n)
 
 
 def kernel_perceptron_by_the_book(
@@ -66,7 +67,7 @@ def kernel_perceptron_by_the_book(
     epochs, separated = 0, False
     for order in _orders(len(K), whole(max_epochs, "max_epochs", at_least=1), shuffle=shuffle, rng=rng):
         epochs, separated = epochs + 1, True
-        for i in order:
+        for i in order.tolist():
             if y[i] * np.sum(alpha * y * K[:, i]) <= 0:
                 alpha[i] += 1
                 separated = False
@@ -91,16 +92,24 @@ def kernel_perceptron(
     alpha = np.zeros(len(K), dtype=int)
     f = np.zeros(len(K))
     epochs, separated = 0, False
+    loops = compiled(K.size)
+    rows, epoch = (K, _epoch) if loops is None else (in_rows(K), loops.perceptron_epoch)
     for order in _orders(len(K), whole(max_epochs, "max_epochs", at_least=1), shuffle=shuffle, rng=rng):
-        epochs, separated = epochs + 1, True
-        for i in order:
-            if y[i] * f[i] <= 0:
-                alpha[i] += 1
-                f += y[i] * K[:, i]
-                separated = False
+        epochs, separated = epochs + 1, epoch(rows, y, order, alpha, f) == 0
         if separated:
             break
     return PerceptronFit(alpha, int(alpha.sum()), epochs, separated)
+
+
+def _epoch(K: Array, y: Array, order: NDArray[np.int_], alpha: NDArray[np.int_], f: Array) -> int:
+    """One pass over the points in this order: changes alpha and f, and says how many mistakes it met."""
+    mistakes = 0
+    for i in order.tolist():
+        if y[i] * f[i] <= 0:
+            alpha[i] += 1
+            f += y[i] * K[i]  # K is symmetric: its row i is its column i, and contiguous
+            mistakes += 1
+    return mistakes
 
 
 def kernel_perceptron_list(
@@ -120,7 +129,7 @@ def kernel_perceptron_list(
     epochs, separated = 0, False
     for order in _orders(len(K), whole(max_epochs, "max_epochs", at_least=1), shuffle=shuffle, rng=rng):
         epochs, separated = epochs + 1, True
-        for i in order:
+        for i in order.tolist():
             if y[i] * np.sum(y[L] * K[L, i]) <= 0:
                 L.append(i)
                 separated = False
@@ -146,7 +155,7 @@ def perceptron(
     mistakes, epochs, separated = 0, 0, False
     for order in _orders(n, whole(max_epochs, "max_epochs", at_least=1), shuffle=shuffle, rng=rng):
         epochs, separated = epochs + 1, True
-        for i in order:
+        for i in order.tolist():
             if y[i] * (Phi[i] @ w) <= 0:
                 w += y[i] * Phi[i]
                 mistakes += 1
@@ -208,7 +217,7 @@ def minimise_perceptron_loss(K: ArrayLike, y: ArrayLike, *, step: float, epochs:
     c = np.zeros(len(K))
     f = np.zeros(len(K))
     for order in _orders(len(K), whole(epochs, "epochs", at_least=1), shuffle=True, rng=rng):
-        for i in order:
+        for i in order.tolist():
             if y[i] * f[i] <= 0:
                 c[i] += step * y[i]
                 f += step * y[i] * K[:, i]

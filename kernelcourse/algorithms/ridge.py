@@ -76,7 +76,7 @@ def primal_weights(Phi: ArrayLike, t: ArrayLike, *, ridge: float) -> Array:
     """
     Phi = points(Phi, "Phi")
     t = _columns(t, "t", length=len(Phi))
-    return solve_ridge(Phi.T @ Phi, Phi.T @ t, real(ridge, "ridge", at_least=0))
+    return solve_ridge(Phi.T @ Phi, Phi.T @ t, real(ridge, "ridge", at_least=0), overwrite=True)
 
 
 def dual_from_primal(w: ArrayLike, Phi: ArrayLike, t: ArrayLike, *, ridge: float) -> Array:
@@ -133,17 +133,18 @@ def dual_gradient(a: ArrayLike, K: ArrayLike, t: ArrayLike, *, ridge: float) -> 
     return K @ (K @ a + ridge * a - t)
 
 
-def dual_weights(K: ArrayLike, t: ArrayLike, *, ridge: float) -> Array:
+def dual_weights(K: ArrayLike, t: ArrayLike, *, ridge: float, overwrite_K: bool = False) -> Array:
     r"""Solve $(K + \text{ridge}\, I)\, a = t$ (lecture B, eq. 10; lecture S; lecture K with $\text{ridge} = n\lambda$).
 
-    `t` may have a column for each of several outputs; so has `a` then.
+    `t` may have a column for each of several outputs; so has `a` then. `overwrite_K=True` spares the memory of a second
+    n x n matrix, at the price of what K holds.
 
     >>> dual_weights([[1.0, 2.0], [2.0, 4.0]], [3.0, 6.0], ridge=5.0)
     array([0.3, 0.6])
     """
     K = square(K)
     t = _columns(t, "t", length=len(K))
-    return solve_ridge(K, t, real(ridge, "ridge", at_least=0))
+    return solve_ridge(K, t, real(ridge, "ridge", at_least=0), overwrite=overwrite_K)
 
 
 def predict(K_test: ArrayLike, a: ArrayLike) -> Array:
@@ -216,7 +217,8 @@ def dual_weights_with_offset(K: ArrayLike, t: ArrayLike, *, ridge: float) -> tup
     # the solution alone; the mean of K's eigenvalues keeps the system as well conditioned as K.
     along_ones = np.trace(K) / n
     HKH = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
-    a = solve_ridge(HKH + along_ones / n, t - t.mean(axis=0), ridge)
+    HKH += along_ones / n
+    a = solve_ridge(HKH, t - t.mean(axis=0), ridge, overwrite=True)
     b = (t - K @ a).mean(axis=0)
     return a, (float(b) if t.ndim == 1 else b)
 

@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
-from ..validation import Array, generator, points, real, signs, square, vector, warn, whole
+from ..fast import compiled, in_rows
+from ..validation import Array, flag, generator, points, real, signs, square, vector, warn, whole
 
 
 class SVMFit(NamedTuple):
@@ -201,10 +202,7 @@ def kernel_svm(
     """
     K, y, lam = _problem(K, y, lam)
     dual, gap, max_steps = _dual(K, y, lam, offset=False), real(gap, "gap", above=0), whole(max_steps, "max_steps")
-    point, steps = _solve(dual, _start(dual, alpha0), gap=gap, max_steps=max_steps)
-    if not point.gap <= gap:
-        warn(_stopped_before(point.gap, gap, _reason(steps, max_steps)))
-    return _fit(dual, point, steps=steps, lam=lam)
+    return _solved(dual, _start(dual, alpha0), lam=lam, gap=gap, max_steps=max_steps)
 
 
 def kernel_svm_with_offset(
@@ -228,13 +226,42 @@ def kernel_svm_with_offset(
     (array([0.5, 0.5]), 1.0)
     """
     K, y, lam = _problem(K, y, lam)
-    if np.all(y == y[0]):
-        raise ValueError(f"y must hold both labels -1 and +1, got {y[0]:+g} only: an offset alone fits one class")
+    _require_both(y)
     dual, gap, max_steps = _dual(K, y, lam, offset=True), real(gap, "gap", above=0), whole(max_steps, "max_steps")
-    point, steps = _solve(dual, _start(dual, alpha0), gap=gap, max_steps=max_steps)
-    if not point.gap <= gap:
-        warn(_stopped_before(point.gap, gap, _reason(steps, max_steps)))
-    return _fit(dual, point, steps=steps, lam=lam)
+    return _solved(dual, _start(dual, alpha0), lam=lam, gap=gap, max_steps=max_steps)
+
+
+def svm_path(
+    K: ArrayLike,
+    y: ArrayLike,
+    *,
+    lams: ArrayLike,
+    offset: bool = False,
+    gap: float = 1e-6,
+    max_steps: int = 1_000_000,
+) -> list[SVMFit]:
+    r"""The SVM for many `lams`, in the order given: `kernel_svm`, or with an offset `kernel_svm_with_offset`.
+
+    They are solved from the largest down. What was at the old C starts at the new one, the rest in proportion: most
+    points stay where they are between neighbouring lams, and a solution costs less than one from nothing.
+
+    >>> [fit.alpha for fit in svm_path([[1.0, 0.0], [0.0, 4.0]], [1, -1], lams=[0.25, 0.5])]
+    [array([1.  , 0.25]), array([0.5 , 0.25])]
+    """
+    values = vector(lams, "lams")
+    K, y, _ = _problem(K, y, 1.0)
+    if flag(offset, "offset"):
+        _require_both(y)
+    gap, max_steps = real(gap, "gap", above=0), whole(max_steps, "max_steps")
+    fits: dict[int, SVMFit] = {}
+    alpha, before = None, 1.0
+    for i in np.argsort(-values):
+        lam = real(values[i], "lams", above=0)
+        dual = _dual(K, y, lam, offset=offset)
+        start = _start(dual, None if alpha is None else alpha * (before / lam))
+        fits[i] = _solved(dual, start, lam=lam, gap=gap, max_steps=max_steps)
+        alpha, before = fits[i].alpha, lam
+    return [fits[i] for i in range(len(values))]
 
 
 def svm_sgd(K: ArrayLike, y: ArrayLike, *, lam: float, steps: int, rng: Any = None, averaged: bool = True) -> Array:
@@ -257,11 +284,15 @@ def svm_sgd(K: ArrayLike, y: ArrayLike, *, lam: float, steps: int, rng: Any = No
     steps = whole(steps, "steps", at_least=1)
     hits, total = np.zeros(len(y)), np.zeros(len(y))
     f = np.zeros(len(y))  # of the hits; the iterate's own is f / (2 lam (t - 1))
-    for t, i in enumerate(generator(rng).integers(len(y), size=steps), start=1):
-        if y[i] * f[i] < 2 * lam * max(t - 1, 1):
-            hits[i] += 1
-            total[i] += steps - t + 1  # this hit is in all iterates from t to the last
-            f += y[i] * K[i]
+    order = generator(rng).integers(len(y), size=steps)
+    if (loops := compiled(steps * len(y))) is not None:
+        loops.svm_sgd(in_rows(K), y, order, lam, hits, total, f)
+    else:
+        for t, i in enumerate(order.tolist(), start=1):
+            if y[i] * f[i] < 2 * lam * max(t - 1, 1):
+                hits[i] += 1
+                total[i] += steps - t + 1  # this hit is in all iterates from t to the last
+                f += y[i] * K[i]
     return total / (lam * steps * (steps + 1)) if averaged else hits / (2 * lam * steps)
 
 
@@ -287,6 +318,7 @@ class _Point(NamedTuple):
     """A feasible c with its certificate."""
 
     c: Array
+    f: Array  # K c
     b: float
     gap: float  # (P - D) / P
     objective: float  # P / (2 lam)
@@ -305,11 +337,11 @@ def _dual(K: Array, y: Array, lam: float, *, offset: bool) -> _Dual:
     if C > 1e150:
         raise ValueError(f"lam is too small: C = 1 / (2 n lam) = {C:g} leaves floating point no room, got lam={lam!r}")
     lo, hi = np.minimum(0.0, C * y), np.maximum(0.0, C * y)
-    return _Dual(np.ascontiguousarray(K), y, lo, hi, np.maximum(diag, _TINY), offset)
+    return _Dual(in_rows(K), y, lo, hi, np.maximum(diag, _TINY), offset)
 
 
 def _certify(dual: _Dual, c: Array) -> _Point:
-    f = dual.K @ c
+    f = dual.K @ c if c.any() else np.zeros_like(c)
     if c @ f < -_SLACK * dual.diag.max() * (c @ c):
         _refuse_indefinite(dual.K)
     b = _best_offset(dual.y - f, dual.y) if dual.offset else 0.0
@@ -317,7 +349,7 @@ def _certify(dual: _Dual, c: Array) -> _Point:
     gap = (dual.hi - c) @ np.maximum(0.0, r) + (c - dual.lo) @ np.maximum(0.0, -r)
     gap += abs(b * c.sum())  # what rounding has left of the constraint
     objective = max(0.0, float(c @ f)) / 2 + (dual.hi - dual.lo) @ np.maximum(0.0, dual.y * r)
-    return _Point(c, b, float(gap / objective), float(objective))
+    return _Point(c, f, b, float(gap / objective), float(objective))
 
 
 def _best_offset(r: Array, y: Array) -> float:
@@ -343,6 +375,14 @@ def _fit(dual: _Dual, point: _Point, *, steps: int, lam: float) -> SVMFit:
 # ---------------------------------------------------------------- cheap steps first, exact ones at the end
 
 
+def _solved(dual: _Dual, c: Array, *, lam: float, gap: float, max_steps: int) -> SVMFit:
+    """The fit that the search from c ends with, and a warning where it missed the gap."""
+    point, steps = _solve(dual, c, gap=gap, max_steps=max_steps)
+    if not point.gap <= gap:
+        warn(_stopped_before(point.gap, gap, _reason(steps, max_steps)))
+    return _fit(dual, point, steps=steps, lam=lam)
+
+
 def _solve(dual: _Dual, c: Array, *, gap: float, max_steps: int) -> tuple[_Point, int]:
     """A point that reaches `gap`, or else the best one met on the way there, and the steps taken."""
 
@@ -352,13 +392,17 @@ def _solve(dual: _Dual, c: Array, *, gap: float, max_steps: int) -> tuple[_Point
     n, steps = len(c), 0
     best = point = _certify(dual, c)
 
-    for budget in (0, n, n, n):  # first a look at a warm start; a fourth pass would cost more than it saves below
+    # First a look at a warm start. For few points, more than three passes cost more than they save below.
+    passes = 3 if n < 1000 and compiled(n * n) is None else 18
+    for number in range(passes + 1):
         if best.gap <= gap or steps >= max_steps:
             return best, steps
-        c = point.c.copy()
-        steps += _descend(dual, c, min(budget, max_steps - steps))
-        point = _certify(dual, c)
-        if point.gap < 1e-2:  # further away, guesses at who is at a bound are no good
+        if number > 0:
+            c = point.c.copy()
+            steps += _descend(dual, c, dual.y - point.f, min(n, max_steps - steps))
+            point = _certify(dual, c)
+        # Far away, guesses at who is at a bound are seldom good.
+        if point.gap < (1e-2 if number < 3 else 0.03) or number == passes:
             point, took = _put_on_margin(dual, point, min(5, max_steps - steps))
             steps += took
         best = min(best, point, key=rank)
@@ -374,16 +418,17 @@ def _solve(dual: _Dual, c: Array, *, gap: float, max_steps: int) -> tuple[_Point
     return best, steps
 
 
-def _descend(dual: _Dual, c: Array, steps: int) -> int:
-    """Change c by cheap steps, and say how many it took."""
+def _descend(dual: _Dual, c: Array, r: Array, steps: int) -> int:
+    """Change c and r = y - K c by cheap steps, and say how many it took."""
     K, diag, lo, hi = dual.K, dual.diag, dual.lo, dual.hi
-    r = dual.y - K @ c
+    loops = compiled(K.size)
+    pair_steps, single_steps = (_pair_steps, _single_steps) if loops is None else (loops.pair_steps, loops.single_steps)
     if dual.offset:
-        return _pair_steps(K, diag, lo, hi, c, r, steps)
+        return pair_steps(K, diag, lo, hi, c, r, steps)
     took, block = 0, max(1, steps // 20)  # pairs get around faster, but only single steps change the sum of c
     while took < steps:
-        pairs = _pair_steps(K, diag, lo, hi, c, r, min(block, steps - took))
-        singles = _single_steps(K, diag, lo, hi, c, r, min(block, steps - took - pairs))
+        pairs = pair_steps(K, diag, lo, hi, c, r, min(block, steps - took))
+        singles = single_steps(K, diag, lo, hi, c, r, min(block, steps - took - pairs))
         took += pairs + singles
         if pairs + singles == 0:
             break
@@ -432,9 +477,9 @@ def _put_on_margin(dual: _Dual, point: _Point, rounds: int) -> tuple[_Point, int
     number of systems solved.
     """
     K, y, lo, hi = dual.K, dual.y, dual.lo, dual.hi
-    best, c, b, guess = point, point.c, point.b, np.zeros(0)
+    best, c, f, b, guess = point, point.c, point.f, point.b, np.zeros(0)
     for solved in range(rounds):
-        probe = c + (y - K @ c - b) / dual.diag
+        probe = c + (y - f - b) / dual.diag
         last, guess = guess, np.where(probe <= lo, lo, np.where(probe >= hi, hi, np.nan))
         free = np.flatnonzero(np.isnan(guess))
         if len(free) == 0 or np.array_equal(guess, last, equal_nan=True):
@@ -444,9 +489,11 @@ def _put_on_margin(dual: _Dual, point: _Point, rounds: int) -> tuple[_Point, int
         step, step_b = solve((y - K @ c - b)[free], -c.sum())
         c[free] += step
         b += step_b
+        tried = _certify(dual, c)
+        f = tried.f
         balanced = not dual.offset or abs(c.sum()) <= 1e-12 * np.abs(c).sum()
         if balanced and np.all((lo <= c) & (c <= hi)):
-            best = min(best, _certify(dual, c), key=lambda p: p.gap)
+            best = min(best, tried, key=lambda p: p.gap)
     return best, rounds
 
 
@@ -454,7 +501,7 @@ def _solve_open(dual: _Dual, point: _Point, size: int, *, gap: float, max_steps:
     """Solve for `size` coefficients, the others held: those off their bounds, then those that want to leave theirs
     most, then those that want to stay least."""
     K, y, lo, hi, c = dual.K, dual.y, dual.lo, dual.hi, point.c.copy()
-    r = y - K @ c - point.b
+    r = y - point.f - point.b
     wish = np.where(c == lo, r, -r)  # at a bound: the pull away from it
     wish[(lo < c) & (c < hi)] = np.inf
     chosen = np.argpartition(-wish, size - 1)[:size]
@@ -556,6 +603,11 @@ def _cholesky(K: Array, diagonal: Array) -> tuple[Array, bool]:
 def _problem(K: ArrayLike, y: ArrayLike, lam: float) -> tuple[Array, Array, float]:
     K = square(K)
     return K, signs(y, length=len(K)), real(lam, "lam", above=0)
+
+
+def _require_both(y: Array) -> None:
+    if np.all(y == y[0]):
+        raise ValueError(f"y must hold both labels -1 and +1, got {y[0]:+g} only: an offset alone fits one class")
 
 
 def _start(dual: _Dual, alpha0: ArrayLike | None) -> Array:

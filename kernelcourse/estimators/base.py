@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ..fast import slabs
 from ..kernels.kernel import Kernel
 from ..validation import Array, from_sklearn, points, same_length, vector
 
@@ -27,6 +28,7 @@ class Estimator:
     """Parameters by name, fitted attributes by underscore."""
 
     kind: ClassVar[str]  # "classifier" or "regressor"
+    path: ClassVar[str | None] = None  # the parameter along which `_along_path` shares the work of many fits
 
     # --- parameters
 
@@ -193,6 +195,7 @@ class KernelMixin:
     """An estimator whose points are whatever its kernel takes: rows of an array, or a list of objects."""
 
     kernel: Kernel
+    X_: Any  # the training points
 
     def _points(self, X: Any) -> Any:
         if not isinstance(self.kernel, Kernel):
@@ -201,6 +204,19 @@ class KernelMixin:
             return moderate(points(X, "X"), "X")
         self.kernel.diag(X)  # the kernel's own check of its objects
         return X if isinstance(X, np.ndarray) else list(X)
+
+    def _expansion(self, X: Any, weights: Array) -> Array:
+        r"""$\sum_i w_i k(x_i, x)$ at each point x, over the points $x_i$ that have a weight.
+
+        A slab of rows at a time: the matrix of all $k(x, x_i)$ is never formed.
+        """
+        weighty = np.flatnonzero(weights if weights.ndim == 1 else weights.any(axis=1))
+        X_train = self.X_
+        if len(weighty) < len(weights):
+            weighty = weighty if len(weighty) else np.zeros(1, dtype=int)
+            weights = weights[weighty]
+            X_train = X_train[weighty] if isinstance(X_train, np.ndarray) else [X_train[i] for i in weighty]
+        return np.concatenate([self.kernel(X[rows], X_train) @ weights for rows in slabs(len(X), len(X_train))])
 
 
 class Regressor(Estimator):
@@ -216,7 +232,10 @@ class Regressor(Estimator):
 
     def score(self, X: Any, y: Any) -> float:
         r"""$R^2 = 1 - \sum_i (y_i - f(x_i))^2 / \sum_i (y_i - \bar y)^2$."""
-        prediction = self.predict(X)
+        return self._agreement(y, self.predict(X))
+
+    @staticmethod
+    def _agreement(y: Any, prediction: Array) -> float:
         y = vector(y, "y", length=len(prediction))
         residual = float(((y - prediction) ** 2).sum())
         if np.ptp(y) == 0:  # then R² is undefined; scikit-learn's answer
@@ -261,7 +280,9 @@ class Classifier(Estimator):
 
     def score(self, X: Any, y: Any) -> float:
         """The fraction of labels predicted correctly."""
-        prediction = self.predict(X)
+        return self._agreement(y, self.predict(X))
+
+    def _agreement(self, y: Any, prediction: Any) -> float:
         return float(np.mean(prediction == self._targets(y, len(prediction))))
 
 
@@ -274,7 +295,9 @@ class ScoringClassifier(Classifier):
 
     def predict(self, X: Any) -> Any:
         """The label of each point: the class with the largest decision value."""
-        scores = self.decision_function(X)
+        return self._decide(self.decision_function(X))
+
+    def _decide(self, scores: Array) -> Any:
         codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[codes]
 

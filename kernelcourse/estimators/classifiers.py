@@ -7,9 +7,10 @@ from typing import Any, Self
 import numpy as np
 
 from ..algorithms import logistic, neighbors, perceptron, svm
-from ..algorithms.ridge import predict as combine
+from ..fast import slabs
 from ..kernels.kernel import Kernel
-from ..kernels.vectors import Gaussian
+from ..kernels.slabs import nearest_points
+from ..kernels.vectors import FALLING_WITH_DISTANCE, Gaussian
 from ..validation import Array, flag, real, whole
 from .base import Classifier, KernelMixin, ScoringClassifier, one_against_rest, side_by_side
 
@@ -104,7 +105,7 @@ class KernelPerceptron(KernelMixin, ScoringClassifier):
 
     def decision_function(self, X: Any) -> Array:
         r"""$\sum_i \alpha_i y_i k(x_i, x)$."""
-        return combine(self.kernel(self._test_points(X), self.X_), self.c_)
+        return self._expansion(self._test_points(X), self.c_)
 
 
 class KernelNeighbors(KernelMixin, Classifier):
@@ -134,10 +135,16 @@ class KernelNeighbors(KernelMixin, Classifier):
     def predict(self, X: Any) -> Any:
         """The label that most of the nearest neighbours have."""
         X = self._test_points(X)
-        codes = neighbors.kernel_neighbors(
-            self.kernel(X, self.X_), self.kernel.diag(X), self.diag_, self.codes_, kappa=self.kappa
-        )
-        return self.classes_[codes]
+        if type(self.kernel) in FALLING_WITH_DISTANCE:  # then neighbours in feature space are those in input space
+            neighbours = nearest_points(X, self.X_, whole(self.kappa, "kappa", at_least=1))
+            return self.classes_[neighbors.vote(self.codes_[neighbours])]
+        codes = [
+            neighbors.kernel_neighbors(
+                self.kernel(X[rows], self.X_), self.kernel.diag(X[rows]), self.diag_, self.codes_, kappa=self.kappa
+            )
+            for rows in slabs(len(X), len(self.X_))
+        ]
+        return self.classes_[np.concatenate(codes)]
 
 
 class ProbabilisticClassifier(ScoringClassifier):
@@ -202,7 +209,7 @@ class KernelLogisticRegression(KernelMixin, ProbabilisticClassifier):
     $\frac{\text{ridge}}{2} a^\top K a$; softmax for more than two classes.
 
     Fitted by Newton's method to a gradient of 1e-8: `a_`, (n,) or (n, k), and `X_`. Gradient descent as in the lecture
-    reaches the same weights: `logistic_gradient_descent`, `logistic_sgd`.
+    reaches the same weights, later: `logistic_gradient_descent`, `logistic_sgd`.
 
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
     >>> KernelLogisticRegression(Gaussian(0.5), ridge=0.1).fit(X, y).predict_proba(X)[:, 1].round(1)
@@ -220,7 +227,7 @@ class KernelLogisticRegression(KernelMixin, ProbabilisticClassifier):
         codes = self._encode(y, len(X))
         K = self.kernel(X)
         if len(self.classes_) == 2:
-            self.a_ = logistic.logistic_newton(K, codes, ridge=ridge).a
+            self.a_ = logistic.logistic_newton_cg(K, codes, ridge=ridge).a
         else:
             self.a_ = logistic.kernel_softmax(K, codes, ridge=ridge, n_classes=len(self.classes_))
         self.X_ = X
@@ -228,7 +235,7 @@ class KernelLogisticRegression(KernelMixin, ProbabilisticClassifier):
 
     def decision_function(self, X: Any) -> Array:
         r"""$\sum_i a_i k(x_i, x)$: the log-odds, or one score a class."""
-        return combine(self.kernel(self._test_points(X), self.X_), self.a_)
+        return self._expansion(self._test_points(X), self.a_)
 
 
 class SoftmaxRegression(ProbabilisticClassifier):
@@ -301,6 +308,19 @@ class KernelSVM(KernelMixin, ScoringClassifier):
         self.X_ = X
         return self
 
+    path = "lam"
+
+    def _along_path(self, K: Array, y: Any, K_test: Array, lams: list[Any]) -> list[Any]:
+        """The predictions for many lams, each solution the start of the next."""
+        lams = [real(lam, "lam", above=0) for lam in lams]
+        codes = self._encode(y, len(K))
+        columns = []
+        for signs in one_against_rest(codes, len(self.classes_)):
+            fits = svm.svm_path(K, signs, lams=lams, gap=self.gap, offset=self.offset)
+            alpha, b = np.array([f.alpha for f in fits]), np.array([f.b for f in fits])
+            columns.append((alpha * signs) @ K_test.T + b[:, None])  # (lams, test points)
+        return [self._decide(side_by_side(list(scores))) for scores in zip(*columns, strict=True)]
+
     def decision_function(self, X: Any) -> Array:
         r"""$\sum_i \alpha_i y_i k(x_i, x) + b$."""
-        return combine(self.kernel(self._test_points(X), self.X_), self.c_) + self.b_
+        return self._expansion(self._test_points(X), self.c_) + self.b_

@@ -56,11 +56,13 @@ class WeisfeilerLehman(GraphKernel):
     def counts(self, obj: Any) -> Counter[str]:
         """How many nodes carry each label, over all rounds."""
         adjacency, labels = read_graph(obj)
-        neighbours = [np.flatnonzero(row) for row in adjacency]
+        neighbours: list[list[int]] = [[] for _ in labels]
+        for i, j in np.argwhere(adjacency).tolist():
+            neighbours[i].append(j)
         counts = Counter(labels)
         for _ in range(self.depth):
             labels = [
-                _short(f"{label}({','.join(sorted(labels[j] for j in around))})")
+                _short(f"{label}({','.join(sorted([labels[j] for j in around]))})")
                 for label, around in zip(labels, neighbours, strict=True)
             ]
             counts.update(labels)
@@ -137,7 +139,7 @@ def _adjacency(values: Any) -> Array:
         raise ValueError(f"the adjacency matrix must be square, got shape {A.shape}")
     if A.size == 0:
         raise ValueError("the graph is empty: at least one node is wanted")
-    if not np.isin(A, (0, 1)).all():
+    if not ((A == 0) | (A == 1)).all():
         i, j = np.argwhere(~np.isin(A, (0, 1)))[0]
         raise ValueError(
             f"the adjacency matrix must hold 0 and 1 (an edge has no weight), got {A[i, j]:g} at [{i}, {j}]"

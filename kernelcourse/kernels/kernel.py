@@ -69,7 +69,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def formula(self, X: Any, Z: Any) -> Array:
-        """The matrix of k(x_i, z_j); `Z is X` asks for the Gram matrix."""
+        """A new matrix of all k(x_i, z_j), which the caller may change; `Z is X` asks for the Gram matrix."""
 
     def inputs(self, X: Any, name: str) -> Any:
         """What `formula` wants from what a user passes: here a list of objects."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import features as maps
 from ..validation import Array, points, real, whole
+from . import slabs
 from .kernel import InvalidKernel, Kernel, NoFiniteFeatureMap, _number, _set, integer_power
 
 
@@ -41,7 +42,7 @@ class DotProduct(VectorKernel):
         raise NotImplementedError
 
     def formula(self, X: Array, Z: Array) -> Array:
-        return self.profile(X @ Z.T)
+        return slabs.of_products(X, Z, self.profile)
 
     def _diag(self, X: Array) -> Array:
         return self.profile(np.einsum("ij,ij->i", X, X))
@@ -212,35 +213,6 @@ class Cosine(VectorKernel):
 # --- kernels of the distance
 
 
-def squared_distances(X: Array, Z: Array, *, scale: float) -> Array:
-    r"""All $\lVert x_i - z_j \rVert^2 = \lVert x_i\rVert^2 - 2 x_i^\top z_j + \lVert z_j\rVert^2$, by one product.
-
-    Rounding stays below 1e-10 of `scale`; where it would not, each distance is computed by itself.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = X.mean(axis=0)  # distances do not change, but far from the origin the three terms would cancel badly
-        A = X - mean
-        B = A if Z is X else Z - mean
-        a_i, b_j = np.einsum("ij,ij->i", A, A)[:, None], np.einsum("ij,ij->i", B, B)[None, :]  # (n, 1), (1, m)
-        rounding = np.finfo(float).eps * (a_i.max() + b_j.max())
-    if not rounding < 1e-10 * scale:
-        return distances(X, Z, "sqeuclidean")  # each from its own difference: nothing cancels, inf - inf cannot occur
-    D = A @ B.T
-    D *= -2
-    D += a_i + b_j  # added first, so that the Gram matrix is exactly symmetric
-    np.maximum(D, 0, out=D)
-    if Z is X:
-        np.fill_diagonal(D, 0)
-    return D
-
-
-def distances(X: Array, Z: Array, metric: str = "euclidean") -> Array:
-    """All distances, each computed from its own difference: exact also where a square root would magnify rounding."""
-    from scipy.spatial.distance import cdist
-
-    return cdist(X, Z, metric)
-
-
 class Radial(VectorKernel):
     r"""A kernel of $r = \lVert x - x' \rVert$ with $k(x, x) = 1$; a subclass gives `profile(r)`."""
 
@@ -248,7 +220,7 @@ class Radial(VectorKernel):
         raise NotImplementedError
 
     def formula(self, X: Array, Z: Array) -> Array:
-        return self.profile(distances(X, Z))
+        return slabs.of_distances(X, Z, "euclidean", self.profile)
 
     def _diag(self, X: Array) -> Array:
         return np.ones(len(X))
@@ -307,9 +279,8 @@ class Gaussian(Radial):
         return 1 / (2 * self.sigma**2)
 
     def formula(self, X: Array, Z: Array) -> Array:
-        D = squared_distances(X, Z, scale=self.sigma * self.sigma)
-        D *= -0.5 / max(self.sigma * self.sigma, np.finfo(float).tiny)  # also where the square of a tiny sigma vanishes
-        return np.exp(D, out=D)
+        # The square of a tiny sigma may vanish.
+        return slabs.exp_of_squared_distances(X, Z, -0.5 / max(self.sigma * self.sigma, np.finfo(float).tiny))
 
     def _features(self, X: Array) -> Array:
         raise NoFiniteFeatureMap(
@@ -420,7 +391,7 @@ class Laplacian(Radial):
         _set(self, h=real(self.h, "h", above=0))
 
     def formula(self, X: Array, Z: Array) -> Array:
-        return np.exp(-distances(X, Z, "cityblock") / self.h)
+        return slabs.exp_of_absolute_distances(X, Z, -1 / self.h)
 
     @property
     def is_radial(self) -> bool:
@@ -463,3 +434,7 @@ class Periodic(Radial):
     def latex(self, x: str = "x", z: str = "x'") -> str:
         inner = rf"\sum_j \sin^2\left(\pi ({{{x}}}_j - {{{z}}}_j) / {_number(self.period)}\right)"
         return rf"\exp\left(-\frac{{2 {inner}}}{{{_number(self.length)}^2}}\right)"
+
+
+# Not their subclasses, which may compute anything.
+FALLING_WITH_DISTANCE = (Gaussian, Exponential, RationalQuadratic, Matern)

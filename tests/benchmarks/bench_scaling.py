@@ -1,7 +1,7 @@
 """Beyond n²: Nyström ridge against scikit-learn's, its memory, FALKON's iterations, and two Dask workers.
 
-`make bench ONLY=scaling` measures it all and writes book/times/beyond.json,
-from which the chapter "Beyond n²" draws its figure.
+`make bench ONLY=scaling FLAGS=--save` measures it all and writes book/times/measured/beyond.json, from which the
+chapter "Beyond n²" draws its figure.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from kernelcourse import (
     feature_ridge,
 )
 from kernelcourse.fast import threads
-from tests.benchmarks.harness import Row, alone, compare, machine, seconds
+from tests.benchmarks.harness import RESULTS, Row, alone, compare, machine, seconds
 
-SAVED = Path(__file__).resolve().parents[2] / "book" / "times" / "beyond.json"
+SAVED = RESULTS / "beyond.json"
 NOISE = 0.5
 NAN = float("nan")
 
@@ -302,7 +302,7 @@ def curves() -> list[dict[str, Any]]:
 
 
 def run() -> list[Row]:
-    """Every part, with a word on each when it is done; what the chapter shows goes to book/times/beyond.json."""
+    """Every part, with a word on each when it is done; the chapter shows what goes to `SAVED`."""
     found: list[dict[str, Any]] = []
     parts: list[Callable[[], list[Row]]] = [
         against_scikit_learn,
@@ -316,5 +316,6 @@ def run() -> list[Row]:
         rows += part()
         print(f"  {rows[-1].job}: done", flush=True)
     record = {"machine": machine(), "threads": threads(), "rows": [asdict(row) for row in rows], "curves": found}
+    RESULTS.mkdir(parents=True, exist_ok=True)
     SAVED.write_text(json.dumps(record, indent=1, ensure_ascii=False).replace("NaN", "null") + "\n", encoding="utf-8")
     return rows

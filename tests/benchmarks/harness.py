@@ -75,8 +75,12 @@ def alone(job: str, function: Callable[[], object], note: str = "") -> Row:
 
 
 def machine() -> dict[str, str]:
-    packages = {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "jupyter-book", "nbgrader")}
-    return {"python": platform.python_version(), "system": platform.system(), "cores": str(os.cpu_count()), **packages}
+    names = ("numpy", "scipy", "scikit-learn", "numba", "jupyter-book", "nbgrader")
+    packages = {name: version(name) for name in names}
+    about = {"python": platform.python_version(), "system": platform.system(), "cores": str(os.cpu_count())}
+    if hasattr(os, "getloadavg"):
+        about["load"] = f"{os.getloadavg()[0]:.1f}"  # of other programs too: what to think of the times
+    return about | packages
 
 
 def table(rows: list[Row]) -> str:

@@ -39,7 +39,7 @@ def attacked(folder):
         room.submit({name: honest(room.released, answers) for name, answers in OTHERS.items()})
         room.submit({attack.name: attack.submission(room.released, room.place) for attack in ATTACKS})
         names = ("solutions", "exercises", "submitted", "nbgrader_config.py")
-        watched = [room.course.root / name for name in names]
+        watched = [*(room.course.root / name for name in names), *library().rglob("*.py")]
         before = digests(*watched)
         started = psutil.Process().children(recursive=True)
         results = room.grade()
@@ -110,7 +110,6 @@ def test_nothing_outside_was_changed(after):
     assert not (Path.home() / ".kernelcourse-canary").exists()
     assert not Path("/tmp/evil").exists()
     assert after.changed == []
-    assert [path for path in library().rglob("*.py") if "# taken" in path.read_text(encoding="utf-8")] == []
 
 
 def test_nobody_called_and_nobody_stayed(after):

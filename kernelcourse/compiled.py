@@ -1,0 +1,265 @@
+"""The inner loops, compiled by numba: imported by `fast.compiled` when a job is large enough, and by nothing else.
+
+Each is the twin of a few lines of numpy elsewhere in the library, which a test holds it equal to. They release the
+interpreter, so that threads can share a job, and are compiled once for all: what numba makes is kept on disk.
+"""
+
+from __future__ import annotations
+
+from math import exp, log
+
+import numpy as np
+from numba import njit
+
+ROWS, COLUMNS = 32, 256  # a tile of the Gram matrix: 64 kB, so that it stays in the processor's cache
+
+LOG2E = 1 / log(2)
+LN2_HIGH, LN2_LOW = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
+TO_WHOLE = 1.5 * 2.0**52  # added to a number of moderate size, it leaves the nearest whole number in the last bits
+LEAST = -708.0  # below, exp has not all of its digits any more
+
+LANES = 32  # numbers that a search for the maximum looks at side by side
+
+# Products and sums may be fused, nothing else: `TO_WHOLE` relies on the order of operations.
+loop = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+
+
+# ---------------------------------------------------------------- Gram matrices
+
+
+@loop
+def exp_in_place(x, n, shift, x_bits, shift_bits):
+    """exp of x[:n], all <= 0, to the last digit or two: 2^k times a polynomial on [-log(2)/2, log(2)/2].
+
+    A library's exp is called for one number at a time; this runs on as many as the processor has lanes for.
+    """
+    small = 0
+    for j in range(n):
+        small += x[j] < LEAST
+    if small > 0:
+        for j in range(n):
+            x[j] = exp(x[j])
+        return
+    for j in range(n):
+        t = x[j] * LOG2E + TO_WHOLE
+        k = t - TO_WHOLE
+        r = x[j] - k * LN2_HIGH
+        r = r - k * LN2_LOW
+        p = 1 / 6227020800.0
+        p = p * r + 1 / 479001600.0
+        p = p * r + 1 / 39916800.0
+        p = p * r + 1 / 3628800.0
+        p = p * r + 1 / 362880.0
+        p = p * r + 1 / 40320.0
+        p = p * r + 1 / 5040.0
+        p = p * r + 1 / 720.0
+        p = p * r + 1 / 120.0
+        p = p * r + 1 / 24.0
+        p = p * r + 1 / 6.0
+        p = p * r + 0.5
+        p = p * r + 1.0
+        p = p * r + 1.0
+        shift[j] = t
+        x[j] = p
+    for j in range(n):  # into the exponent
+        x_bits[j] += shift_bits[j] << 52
+
+
+@loop
+def exp_of_distances(X, Z_T, K, first, last, symmetric, squared, factor):
+    r"""$K_{ij} = \exp(\text{factor} \sum_k |x_{ik} - z_{jk}|^p)$ with p = 2 or 1, for the rows from first to last.
+
+    Of a symmetric matrix, only what lies on and right of the diagonal's tiles is computed, and its mirror image stored.
+    """
+    d, m = Z_T.shape
+    tile = np.empty((ROWS, COLUMNS))
+    shift = np.empty(COLUMNS)
+    shift_bits = shift.view(np.int64)
+    for top in range(first, last, ROWS):
+        rows = min(ROWS, last - top)
+        left = top if symmetric else 0
+        while left < m:
+            columns = min(COLUMNS, m - left)
+            for i in range(rows):
+                x = tile[i]
+                for j in range(columns):
+                    x[j] = 0.0
+                for k in range(d):
+                    z, x_k = Z_T[k, left : left + columns], X[top + i, k]
+                    if squared:
+                        for j in range(columns):
+                            x[j] += (x_k - z[j]) * (x_k - z[j])
+                    else:
+                        for j in range(columns):
+                            x[j] += abs(x_k - z[j])
+                for j in range(columns):
+                    x[j] *= factor
+                exp_in_place(x, columns, shift, x.view(np.int64), shift_bits)
+                row = K[top + i, left : left + columns]
+                for j in range(columns):
+                    row[j] = x[j]
+            if symmetric:
+                for j in range(columns):
+                    row = K[left + j, top : top + rows]
+                    for i in range(rows):
+                        row[i] = tile[i, j]
+            left += columns
+
+
+@loop
+def nearest_points(X, Z_T, nearest, first, last):
+    """The columns of Z_T closest to each row of X, the closest first; of equally close ones the first comes first."""
+    d, m = Z_T.shape
+    kappa = nearest.shape[1]
+    x, closest = np.empty(COLUMNS), np.empty((ROWS, kappa))
+    for top in range(first, last, ROWS):
+        closest[:] = np.inf
+        for left in range(0, m, COLUMNS):
+            columns = min(COLUMNS, m - left)
+            for i in range(top, min(top + ROWS, last)):
+                for j in range(columns):
+                    x[j] = 0.0
+                for k in range(d):
+                    z, x_k = Z_T[k, left : left + columns], X[i, k]
+                    for j in range(columns):
+                        x[j] += (x_k - z[j]) * (x_k - z[j])
+                best, worst, found = closest[i - top], closest[i - top, -1], 0
+                for j in range(columns):
+                    found += x[j] < worst
+                if found == 0:
+                    continue  # as in most blocks, once the nearest are found
+                for j in range(columns):
+                    if x[j] < best[-1]:
+                        s = kappa - 1
+                        while s > 0 and x[j] < best[s - 1]:
+                            best[s], nearest[i, s] = best[s - 1], nearest[i, s - 1]
+                            s -= 1
+                        best[s], nearest[i, s] = x[j], left + j
+
+
+# ---------------------------------------------------------------- one point after the other
+
+
+@loop
+def perceptron_epoch(K, y, order, alpha, f):
+    """One pass of the kernel perceptron over the points in this order; changes alpha and f, returns the mistakes."""
+    mistakes = 0
+    for i in order:
+        if y[i] * f[i] <= 0:
+            alpha[i] += 1
+            mistakes += 1
+            row, y_i = K[i], y[i]
+            for j in range(len(f)):
+                f[j] += y_i * row[j]
+    return mistakes
+
+
+@loop
+def logistic_sgd(K, y, order, step, ridge, a, q):
+    """Stochastic steps of kernel logistic regression; changes a and q = K a."""
+    for i in order:
+        e = exp(-abs(q[i]))
+        delta = step * (y[i] - (1.0 if q[i] >= 0 else e) / (1 + e) - ridge * a[i])
+        a[i] += delta
+        row = K[i]
+        for j in range(len(q)):
+            q[j] += delta * row[j]
+
+
+@loop
+def svm_sgd(K, y, order, lam, hits, total, f):
+    """Stochastic steps of the SVM; counts the hits, and how many iterates each of them is in."""
+    steps = len(order)
+    for t in range(1, steps + 1):
+        i = order[t - 1]
+        if y[i] * f[i] < 2 * lam * max(t - 1, 1):
+            hits[i] += 1
+            total[i] += steps - t + 1
+            row, y_i = K[i], y[i]
+            for j in range(len(f)):
+                f[j] += y_i * row[j]
+
+
+# ---------------------------------------------------------------- two coefficients at a time
+
+
+@loop
+def first_largest(x, lanes):
+    """The first index of the largest entry of x; `lanes` is room for as many maxima as are looked for side by side."""
+    width = len(lanes)
+    lanes[:] = -np.inf
+    right = len(x) - len(x) % width
+    for left in range(0, right, width):
+        block = x[left : left + width]
+        for k in range(width):
+            lanes[k] = block[k] if block[k] > lanes[k] else lanes[k]
+    top = -np.inf
+    for k in range(width):
+        top = max(top, lanes[k])
+    for i in range(right, len(x)):
+        top = max(top, x[i])
+    for left in range(0, right, width):
+        block, found = x[left : left + width], 0
+        for k in range(width):
+            found += block[k] == top
+        if found > 0:
+            right = left
+            break
+    i = right
+    while x[i] != top:
+        i += 1
+    return i
+
+
+@loop
+def single_steps(K, diag, lo, hi, c, r, steps):
+    """Move the coefficient that gains most, again and again; changes c and r = y - K c, returns the steps taken."""
+    n = len(c)
+    goal, gain, lanes = np.empty(n), np.empty(n), np.empty(LANES)
+    for step in range(steps):
+        for k in range(n):
+            free = c[k] + r[k] / diag[k]
+            free = free if free > lo[k] else lo[k]
+            goal[k] = free if free < hi[k] else hi[k]
+            delta = goal[k] - c[k]
+            gain[k] = delta * (r[k] - 0.5 * diag[k] * delta)
+        i = first_largest(gain, lanes)
+        if goal[i] == c[i]:
+            return step
+        delta, c[i], row = goal[i] - c[i], goal[i], K[i]
+        for k in range(n):
+            r[k] -= delta * row[k]
+    return steps
+
+
+@loop
+def pair_steps(K, diag, lo, hi, c, r, steps):
+    """Move the pair that gains most, one up and one down; changes c and r = y - K c, returns the steps taken."""
+    n = len(c)
+    gain, lanes = np.empty(n), np.empty(LANES)
+    up = np.where(c < hi, 0.0, -np.inf)  # what can go up, as a summand
+    down = np.where(c > lo, 1.0, 0.0)  # what can go down, as a factor
+    floor = max(1e-12 * diag.max(), 1e-200)
+    for step in range(steps):
+        for k in range(n):
+            gain[k] = r[k] + up[k]
+        i = first_largest(gain, lanes)
+        row_i, k_ii, r_i = K[i], diag[i], r[i]
+        for k in range(n):
+            slope = (r_i - r[k]) * down[k]
+            slope = slope if slope > 0.0 else 0.0
+            curvature = k_ii + diag[k] - 2 * row_i[k]
+            gain[k] = slope * slope / (curvature if curvature > floor else floor)
+        j = first_largest(gain, lanes)
+        if gain[j] == 0 or c[i] == hi[i]:
+            return step
+        row_j, room_i, room_j = K[j], hi[i] - c[i], c[j] - lo[j]
+        delta = min((r_i - r[j]) / max(floor, k_ii + diag[j] - 2 * row_i[j]), room_i, room_j)
+        c[i] = hi[i] if delta == room_i else c[i] + delta
+        c[j] = lo[j] if delta == room_j else c[j] - delta
+        for k in (i, j):
+            up[k] = 0.0 if c[k] < hi[k] else -np.inf
+            down[k] = 1.0 if c[k] > lo[k] else 0.0
+        for k in range(n):
+            r[k] -= delta * (row_i[k] - row_j[k])
+    return steps

@@ -1,0 +1,54 @@
+"""The benchmarks compare like with like: both sides of every job give the same answer, and the tables can be set."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks import bench_growth, bench_peers, jobs
+
+MEASURED = Path(__file__).parents[1] / "book" / "times" / "measured"
+QUICK = [job for job in bench_peers.JOBS if "widths" not in job.name]
+
+
+@pytest.mark.parametrize("job", QUICK, ids=lambda job: job.name)
+def test_both_sides_of_a_job_agree(job):
+    task = job.build(60)
+    assert task.difference(task.ours(), task.peer()) <= job.tolerance
+
+
+@pytest.mark.parametrize("job", [job for job in bench_peers.JOBS if "ridges" in job.name], ids=lambda job: job.name)
+def test_searches_over_ridges_agree(job, monkeypatch):
+    monkeypatch.setattr(bench_peers, "RIDGES", bench_peers.RIDGES[::20])
+    task = job.build(40)
+    assert task.difference(task.ours(), task.peer()) <= max(job.tolerance, 0.2 * ("leave" in job.name))
+
+
+def test_sides_that_differ_are_not_compared():
+    job = replace(bench_peers.JOBS[0], size=30, repeats=2, memory=False, tolerance=-1.0)
+    with pytest.raises(jobs.Differ, match="differ by"):
+        jobs.measure(job)
+
+
+def test_a_measured_job_makes_a_row_of_each_table():
+    row = jobs.measure(replace(bench_peers.JOBS[0], size=50, repeats=2, memory=False))
+    assert row["threads"].keys() == {"default", "1"}
+    assert row["threads"]["default"]["compiled"]["ratio"] > 0
+    assert bench_peers.line(row).count("|") == bench_peers.HEAD[0].count("|")
+
+
+def test_the_book_shows_what_was_measured():
+    for module, name in ((bench_peers, "peers"), (bench_growth, "growth")):
+        record = json.loads((MEASURED / f"{name}.json").read_text(encoding="utf-8"))
+        assert {"python", "cores", "numpy", "scipy"} <= record["machine"].keys()
+        assert module.for_the_book(record) == (MEASURED / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def test_growth_is_counted_and_timed(monkeypatch, tmp_path):
+    monkeypatch.setattr(bench_growth.harness, "RESULTS", tmp_path)
+    short = [replace(family, sizes=[40, 80]) for family in bench_growth.FAMILIES if family.variable == "n"]
+    monkeypatch.setattr(bench_growth, "FAMILIES", short)
+    rows = bench_growth.run()
+    assert len(rows) == len(short) and all(0.4 < row["counted"] < 3.1 for row in rows)
+    assert (tmp_path / "growth.json").exists()

@@ -1,0 +1,387 @@
+"""The fast paths give the answers of the plain ones: compiled or not, in one thread or two, in one slab or many."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.model_selection import GridSearchCV, PredefinedSplit
+
+from kernelcourse import (
+    Exponential,
+    Gaussian,
+    KernelLogisticRegression,
+    KernelNeighbors,
+    KernelPerceptron,
+    KernelRidge,
+    KernelSVM,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    accuracy,
+    cross_validate,
+    fast,
+    grid_search,
+    k_fold,
+    kernel_perceptron,
+    kernel_perceptron_by_the_book,
+    kernel_svm,
+    kernel_svm_with_offset,
+    logistic_newton,
+    logistic_newton_cg,
+    logistic_sgd,
+    logistic_sgd_by_the_book,
+    mean_squared_error,
+    nearest,
+    nearest_by_the_book,
+    predict,
+    svm_path,
+    svm_sgd,
+)
+from kernelcourse.algorithms import svm
+from kernelcourse.kernels import slabs
+from kernelcourse.linalg import solve_ridge, solve_ridges
+from kernelcourse.validation import KernelCourseWarning
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(90, 3))
+Z = rng.normal(size=(70, 3))
+t = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=90)
+y = np.where(t > 0, 1.0, -1.0)
+K = Gaussian(1.0)(X)
+
+
+@pytest.fixture(params=["plain", "compiled"])
+def way(request, monkeypatch):
+    """Every job, however small, by numpy alone or by the compiled loops; in slabs of a few rows, in two threads."""
+    monkeypatch.setenv("KERNELCOURSE_FAST", "0" if request.param == "plain" else "1")
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    monkeypatch.setattr(fast, "WORTH_COMPILING", 0)
+    monkeypatch.setattr(fast, "WORTH_A_THREAD", 0)
+    monkeypatch.setattr(slabs, "ENTRIES", 1000)
+    return request.param
+
+
+# ---------------------------------------------------------------- where they come from
+
+
+def test_numba_is_imported_for_large_jobs_only_and_can_be_declined():
+    code = """
+import os, sys, numpy as np
+from kernelcourse import Gaussian, KernelSVM, fast
+X = np.random.default_rng(0).normal(size=(300, 2))
+KernelSVM().fit(X, X[:, 0] > 0)
+os.environ["KERNELCOURSE_FAST"] = "0"
+assert fast.compiled(1e9) is None and "numba" not in sys.modules
+del os.environ["KERNELCOURSE_FAST"]
+assert fast.compiled(1e9) is not None and "numba" in sys.modules
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_without_numba_the_plain_loops_do_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.delitem(sys.modules, "kernelcourse.compiled", raising=False)
+    fast._loops.cache_clear()
+    try:
+        assert fast.compiled(1e9) is None
+    finally:
+        fast._loops.cache_clear()
+
+
+def test_threads_follow_what_the_linear_algebra_is_told(monkeypatch):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    assert fast.threads() == 1
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert fast.threads() >= 1
+
+
+def test_what_fails_in_a_thread_fails(monkeypatch):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+
+    def fail(rows):
+        raise ArithmeticError(f"in rows {rows.start} to {rows.stop}")
+
+    with pytest.raises(ArithmeticError, match="rows 0 to 3"):
+        fast.in_threads(fail, fast.slabs(6, 1, 3), fast.WORTH_A_THREAD)
+
+
+# ---------------------------------------------------------------- matrices
+
+
+FORMULAS = [
+    (Gaussian(0.7), lambda A, B: np.exp(-cdist(A, B, "sqeuclidean") / (2 * 0.7**2))),
+    (Laplacian(1.5), lambda A, B: np.exp(-cdist(A, B, "cityblock") / 1.5)),
+    (Exponential(0.8), lambda A, B: np.exp(-cdist(A, B) / 0.8)),
+    (Linear(), lambda A, B: A @ B.T),
+    (Polynomial(5, offset=0.5), lambda A, B: (A @ B.T + 0.5) ** 5),
+]
+
+
+@pytest.mark.parametrize(("k", "formula"), FORMULAS, ids=lambda v: repr(v) if not callable(v) else "")
+@pytest.mark.parametrize("n", [1, 5, 90])
+def test_matrices_are_the_formula_in_slabs_and_triangles(way, k, formula, n):
+    A = X[:n]
+    gram = k(A)
+    np.testing.assert_allclose(gram, formula(A, A), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(gram, gram.T)
+    np.testing.assert_allclose(k(A, Z), formula(A, Z), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(k(A, np.asfortranarray(Z)), formula(A, Z), rtol=1e-12, atol=1e-12)
+
+
+def test_many_columns_go_by_one_product(way):
+    wide = rng.normal(size=(30, slabs.MOST_COLUMNS + 8))
+    np.testing.assert_allclose(Gaussian(5.0)(wide), np.exp(-cdist(wide, wide, "sqeuclidean") / 50), rtol=1e-12)
+
+
+def test_matrices_larger_than_a_tile(way):
+    many = rng.normal(size=(700, 2))
+    exact = np.exp(-cdist(many, many, "sqeuclidean") / 2)
+    np.testing.assert_allclose(Gaussian(1.0)(many), exact, rtol=1e-11)
+    np.testing.assert_allclose(Gaussian(1.0)(many[:333], many[100:]), exact[:333, 100:], rtol=1e-11)
+
+
+def test_exponentials_keep_their_digits_at_every_size(way):
+    line = np.linspace(0, 45, 3000)[:, None]
+    k = Gaussian(1.0)([[0.0]], line)[0]
+    exact = np.exp(-(line[:, 0] ** 2) / 2)
+    assert exact[-1] == 0 and 0 < exact[np.flatnonzero(exact)[-1]] < 1e-307  # down to where a float loses its digits
+    np.testing.assert_allclose(k, exact, rtol=1e-13, atol=0)
+
+
+def test_far_away_is_zero_and_the_same_place_is_one(way):
+    np.testing.assert_array_equal(Gaussian(1.0)([[1e308], [-1e308]]), np.eye(2))
+    np.testing.assert_array_equal(Gaussian(1e-200)([[0.0], [1.0], [0.0]]), [[1, 0, 1], [0, 1, 0], [1, 0, 1]])
+    two = np.vstack([X, 1e8 + X])
+    np.testing.assert_allclose(Gaussian(1.0)(two), np.exp(-cdist(two, two, "sqeuclidean") / 2), atol=1e-9)
+
+
+def test_points_that_cannot_be_written_to_are_taken(way):
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    np.testing.assert_array_equal(Gaussian(1.0)(frozen), Gaussian(1.0)(X))
+    np.testing.assert_array_equal(Gaussian(1.0)(X[::2]), Gaussian(1.0)(X[::2].copy()))
+
+
+@pytest.mark.parametrize("kappa", [1, 4, 70])
+def test_nearest_points_are_those_of_the_sorted_distances(way, kappa):
+    tied = np.vstack([Z[:30], Z[:40]])  # thirty points come twice: the first of equals is the nearer
+    found = slabs.nearest_points(X, tied, kappa)
+    np.testing.assert_array_equal(found, np.argsort(cdist(X, tied, "sqeuclidean"), axis=1, kind="stable")[:, :kappa])
+
+
+def test_nearest_points_among_many(way):
+    many = rng.integers(0, 12, size=(3000, 2)).astype(float)  # many at the same place
+    D = ((X[:20, None, :2].round() - many) ** 2).sum(axis=2)
+    exact = np.argsort(D, axis=1, kind="stable")[:, :5]
+    np.testing.assert_array_equal(slabs.nearest_points(X[:20, :2].round(), many, 5), exact)
+    np.testing.assert_array_equal(nearest(D, 5), exact)
+    np.testing.assert_array_equal(nearest(D[:3, :300], 5), nearest_by_the_book(D[:3, :300], 5))
+
+
+# ---------------------------------------------------------------- solvers
+
+
+def test_a_solve_may_use_up_its_matrix():
+    kept, used = K.copy(), K.copy()
+    a = solve_ridge(kept, t, 0.1)
+    np.testing.assert_array_equal(kept, K)
+    np.testing.assert_array_equal(solve_ridge(used, t, 0.1, overwrite=True), a)
+    assert not np.array_equal(used, K)
+    singular = np.ones((3, 3))
+    with pytest.warns(KernelCourseWarning, match="leaving out 2 of 3"):
+        np.testing.assert_allclose(solve_ridge(singular, np.array([1.0, 2.0, 6.0]), 0.0, overwrite=True), 1.0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 90])
+def test_many_ridges_from_one_reduction(n):
+    ridges = np.array([1e-4, 0.1, 30.0])
+    a = solve_ridges(K[:n, :n], t[:n], ridges)
+    for ridge, column in zip(ridges, a.T, strict=True):
+        np.testing.assert_allclose(column, solve_ridge(K[:n, :n], t[:n], ridge), rtol=1e-8)
+
+
+def test_a_ridge_below_rounding_is_solved_by_itself():
+    singular = np.ones((3, 3))
+    with pytest.warns(KernelCourseWarning, match="leaving out"):
+        a = solve_ridges(singular, np.array([1.0, 2.0, 6.0]), np.array([1e-30]))
+    np.testing.assert_allclose(singular @ a[:, 0], 3.0)
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_the_perceptron_makes_the_same_mistakes(way, shuffle):
+    fit = kernel_perceptron(K, y, max_epochs=5, shuffle=shuffle, rng=0)
+    book = kernel_perceptron_by_the_book(K, y, max_epochs=5, shuffle=shuffle, rng=0)
+    np.testing.assert_array_equal(fit.alpha, book.alpha)
+    assert fit[1:] == book[1:]
+
+
+def test_stochastic_steps_are_those_by_the_book(way):
+    labels = (y + 1) / 2
+    a = logistic_sgd(K, labels, step=0.5, steps=400, rng=1, ridge=0.1)
+    np.testing.assert_allclose(
+        a, logistic_sgd_by_the_book(K, labels, step=0.5, steps=400, rng=1, ridge=0.1), atol=1e-12
+    )
+    alpha, order = np.zeros(90), np.random.default_rng(1).integers(90, size=300)
+    for step, i in enumerate(order, start=1):
+        hit = y[i] * (K[i] @ (y * alpha)) < 1
+        alpha *= 1 - 1 / step
+        alpha[i] += hit / (2 * 0.01 * step)
+    np.testing.assert_allclose(svm_sgd(K, y, lam=0.01, steps=300, rng=1, averaged=False), alpha, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["single_steps", "pair_steps"])
+@pytest.mark.parametrize("n", [5, 90])
+def test_compiled_steps_of_the_svm_are_the_plain_ones(name, n):
+    from kernelcourse import compiled
+
+    lo, hi, diag = np.minimum(0.0, y[:n]), np.maximum(0.0, y[:n]), np.ones(n)
+    runs = []
+    for steps_of in (getattr(svm, f"_{name}"), getattr(compiled, name)):
+        c, r = np.zeros(n), y[:n].copy()
+        runs.append((steps_of(K[:n, :n].copy(), diag, lo, hi, c, r, 3 * n // 2), c, r))
+    assert runs[0][0] == runs[1][0] > 0
+    np.testing.assert_allclose(runs[0][1], runs[1][1], atol=1e-10)
+    np.testing.assert_allclose(runs[0][2], runs[1][2], atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["single_steps", "pair_steps"])
+def test_compiled_steps_stop_where_nothing_is_left_to_gain(name):
+    from kernelcourse import compiled
+
+    c = np.array([1.0, 1.0])
+    taken = getattr(compiled, name)(np.eye(2), np.ones(2), np.zeros(2), np.ones(2), c, np.array([0.5, 0.5]), 10)
+    assert taken == 0 and (c == 1).all()
+
+
+@pytest.mark.parametrize("offset", [False, True])
+def test_the_svm_reaches_the_same_minimum(way, offset):
+    solve = kernel_svm_with_offset if offset else kernel_svm
+    for lam in (0.05, 1e-4):
+        fit = solve(K, y, lam=lam, gap=1e-10)
+        assert fit.gap <= 1e-10
+        assert fit.objective == pytest.approx(solve(K[::-1, ::-1], y[::-1], lam=lam, gap=1e-10).objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("offset", [False, True])
+def test_a_path_is_its_solutions_one_by_one(offset):
+    solve = kernel_svm_with_offset if offset else kernel_svm
+    lams = [0.01, 0.3, 0.001]
+    for lam, fit in zip(lams, svm_path(K, y, lams=lams, offset=offset, gap=1e-11), strict=True):
+        np.testing.assert_allclose(fit.alpha, solve(K, y, lam=lam, gap=1e-11).alpha, atol=1e-7)
+    with pytest.raises(ValueError, match="lams"):
+        svm_path(K, y, lams=[0.1, 0.0])
+    with pytest.raises(ValueError, match="both labels"):
+        svm_path(K, np.ones(90), lams=[0.1], offset=True)
+
+
+@pytest.mark.parametrize("ridge", [10.0, 0.1, 1e-5])
+def test_conjugate_gradients_end_where_newton_does(ridge):
+    labels = (y + 1) / 2
+    fit, newton = logistic_newton_cg(K, labels, ridge=ridge), logistic_newton(K, labels, ridge=ridge)
+    assert fit.gradient_norm <= 1e-8
+    np.testing.assert_allclose(K @ fit.a, K @ newton.a, rtol=1e-6, atol=1e-6)
+    assert fit.objective == pytest.approx(newton.objective, rel=1e-10)
+
+
+def test_conjugate_gradients_hand_over_when_products_run_out():
+    labels = (y + 1) / 2
+    fit = logistic_newton_cg(K, labels, ridge=1e-3, max_products=5)
+    np.testing.assert_array_equal(fit.a, logistic_newton(K, labels, ridge=1e-3).a)
+    singular = np.ones((4, 4))
+    a = logistic_newton_cg(singular, [0, 1, 1, 1], ridge=0.5).a
+    np.testing.assert_allclose(singular @ a, singular @ logistic_newton(singular, [0, 1, 1, 1], ridge=0.5).a, atol=1e-8)
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        logistic_newton_cg(np.diag([1.0, -1.0]), [0, 1], ridge=0.1)
+
+
+# ---------------------------------------------------------------- estimators and searches
+
+
+def test_estimators_predict_in_slabs_what_the_whole_matrix_gives(way, monkeypatch):
+    monkeypatch.setattr("kernelcourse.estimators.base.slabs", lambda n, m: fast.slabs(n, m, 200))
+    k = Gaussian(1.0)
+    model = KernelRidge(k, ridge=0.1).fit(X, t)
+    np.testing.assert_allclose(model.predict(Z), predict(k(Z, X), model.a_), atol=1e-12)
+    machine = KernelSVM(k, lam=0.01, offset=True).fit(X, y)
+    assert 0 < len(machine.support_) < 90
+    np.testing.assert_allclose(machine.decision_function(Z), k(Z, X) @ machine.c_ + machine.b_, atol=1e-12)
+    three = np.digitize(t, [-0.5, 0.5])
+    for estimator in (KernelPerceptron(k, max_epochs=3), KernelLogisticRegression(k), KernelSVM(k)):
+        fitted = estimator.fit(X, three)
+        weights = fitted.a_ if hasattr(fitted, "a_") else fitted.c_
+        np.testing.assert_allclose(
+            fitted.decision_function(Z), k(Z, X) @ weights + getattr(fitted, "b_", 0.0), atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("k", [Gaussian(1.0), Matern(1.0, nu=1.5), Laplacian(1.0), Linear(), Gaussian(1.0) + Linear()])
+def test_neighbours_are_those_of_the_kernel(way, k):
+    labels = np.digitize(t, [-0.5, 0.5])
+    model = KernelNeighbors(k, kappa=5).fit(X, labels)
+    D = k.diag(Z)[:, None] - 2 * k(Z, X) + k.diag(X)
+    votes = labels[nearest_by_the_book(D, 5)]
+    expected = [max(row, key=lambda c: (list(row).count(c), -list(row).index(c))) for row in votes]
+    np.testing.assert_array_equal(model.predict(Z), expected)
+
+
+def test_a_ridge_fit_keeps_nothing_but_its_weights_of_K():
+    model = KernelRidge(Gaussian(1.0), ridge=0.1, offset="penalised").fit(X, t)
+    centred = X - X.mean(axis=0)
+    a = solve_ridge(Gaussian(1.0)(centred) + 1, t - t.mean(), 0.1)
+    np.testing.assert_allclose(model.a_, a, atol=1e-12)
+
+
+def one_by_one(model, data, targets, settings, folds, metric=None):
+    fresh = [type(model)(**model.get_params(deep=False)).set_params(**setting) for setting in settings]
+    return np.array([cross_validate(each, data, targets, folds, metric).mean() for each in fresh])
+
+
+@pytest.mark.parametrize("metric", [None, mean_squared_error])
+@pytest.mark.parametrize("offset", ["none", "free"])
+def test_a_search_over_ridges_is_as_if_each_were_fitted(offset, metric):
+    folds = k_fold(90, 4, rng=0)
+    grid = {"kernel__sigma": [0.5, 2.0], "ridge": [1e-3, 0.1, 5.0]}
+    found = grid_search(KernelRidge(offset=offset), X, t, grid, folds, metric)
+    expected = one_by_one(KernelRidge(offset=offset), X, t, found.settings, folds, metric)
+    np.testing.assert_allclose(found.scores, expected, rtol=1e-8)
+
+
+def test_a_search_over_ridges_is_scikit_learns():
+    from sklearn.kernel_ridge import KernelRidge as Peer
+
+    folds = k_fold(90, 5, rng=1)
+    fold_of = np.empty(90, dtype=int)
+    for i, (_, test) in enumerate(folds):
+        fold_of[test] = i
+    ridges = np.logspace(-3, 1, 7)
+    ours = grid_search(KernelRidge(Gaussian(1.0)), X, t, {"ridge": ridges}, folds)
+    peer = GridSearchCV(Peer(kernel="rbf", gamma=0.5), {"alpha": ridges}, cv=PredefinedSplit(fold_of)).fit(X, t)
+    np.testing.assert_allclose(ours.scores, peer.cv_results_["mean_test_score"], rtol=1e-8)
+
+
+@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_search_over_lams_is_as_if_each_were_fitted(offset, classes):
+    labels = np.array(["a", "b", "c"])[np.digitize(t, [0.0] if classes == 2 else [-0.5, 0.5])]
+    folds = k_fold(90, 3, rng=0)
+    model = KernelSVM(offset=offset, gap=1e-9)
+    grid = {"kernel__sigma": [0.5, 2.0], "lam": [1e-3, 0.1, 0.01]}
+    found = grid_search(model, X, labels, grid, folds, accuracy)
+    np.testing.assert_allclose(found.scores, one_by_one(model, X, labels, found.settings, folds, accuracy))
+
+
+def test_a_class_made_from_ours_is_fitted_as_it_says():
+    class Constantly(KernelRidge):
+        def fit(self, X, y):
+            self.mean_ = float(np.mean(y))
+            return self
+
+        def predict(self, X):
+            return np.full(len(X), self.mean_)
+
+    scores = grid_search(Constantly(), X, t, {"ridge": [0.1, 1.0]}, k_fold(90, 3, rng=0), mean_squared_error).scores
+    assert scores[0] == scores[1]
