@@ -68,7 +68,8 @@ def test_imports_go_one_way(path):
 def test_the_library_needs_numpy_and_scipy_only(path):
     own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
     _, outside = imports(path)
-    allowed = {"numpy", "scipy"} | ({"matplotlib"} if own == "plots" else set())
+    extra = {"plots": "matplotlib", "compiled": "numba"}
+    allowed = {"numpy", "scipy", extra.get(own, "numpy")}
     foreign = {name for name in outside if name not in sys.stdlib_module_names and name != "kernelcourse"}
     assert foreign <= allowed, f"imported at the top of {path.name}: {foreign - allowed}"
 
