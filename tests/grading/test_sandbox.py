@@ -148,17 +148,26 @@ def test_magics_pictures_and_input(place):
     assert run(place, "1 + 1")["outputs"] == [{"output_type": "execute_result", "data": {"text/plain": "2"}}]
 
 
+# the channel's number is the grader's: a process with many open files may have a high one
+SPOIL = """import os
+for name in os.listdir('/proc/self/fd'):
+    try:
+        if int(name) > 2: os.write(int(name), b'\\xff' * 9)
+    except OSError: pass
+"""
+
+
 def test_a_sandbox_that_dies_says_how(library):
     for code, kind in (
         ("import os; os.kill(os.getpid(), 9)", "kernel died"),
         ("import signal; signal.signal(14, signal.SIG_IGN)\nwhile True: pass", "timeout"),
-        ("import os; [os.write(i, b'\\xff' * 9) for i in range(3, 20) if os.path.exists(f'/proc/self/fd/{i}')]", ""),
+        (SPOIL, "too much output"),
     ):
         with Sandbox(library, limits=Limits(seconds=0.2)) as sandbox, pytest.raises(Died) as died:
-            sandbox.grace = 0.5
+            sandbox.grace = 3  # on a busy machine the end of a process takes a while to show
             run(sandbox, code, 0.2)
             run(sandbox, "1", 0.2)
-        assert not kind or died.value.kind == kind
+        assert died.value.kind == kind
 
 
 def test_all_memory_together_is_bounded(library):
