@@ -6,6 +6,8 @@ import shutil
 import pytest
 from hypothesis import settings
 
+import kernelcourse.course  # noqa: F401 - before anybody imports nbformat, which is three seconds quicker then
+
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # scikit-learn skips one of its checks without it

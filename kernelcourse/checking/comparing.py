@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,6 +31,19 @@ def difference(got: Any, want: Any, tolerance: float) -> str:
     if isinstance(want, tuple):
         return _tuple_difference(got, want, tolerance)
     return _array_difference(got, np.asarray(want), tolerance)
+
+
+def vague(problem: str) -> str:
+    """What may be said of a hidden input: nothing whose numbers a student's function could choose to tell it.
+
+    >>> vague("The shape is (0, 31415926), but (2,) is expected.")
+    'The shape is not the one that is expected.'
+    """
+    if not re.search(r"\d", problem) or problem.startswith("It raised "):
+        return problem
+    if problem.startswith("The shape is"):
+        return "The shape is not the one that is expected."
+    return "The result differs from what is expected."
 
 
 def _plain_difference(got: Any, want: str | bool | np.bool_) -> str:

@@ -425,7 +425,13 @@ def _verify_negative_constant(answer: Any) -> str:
         X, y = (np.asarray(part, dtype=float) for part in answer)
     except (TypeError, ValueError, OverflowError):
         return _WRONG_FORM
-    if X.ndim != 2 or 0 in X.shape or y.shape != (len(X),) or not (np.isfinite(X).all() and np.isfinite(y).all()):
+    if (
+        X.ndim != 2
+        or 0 in X.shape
+        or len(X) > 1000
+        or y.shape != (len(X),)
+        or not (np.isfinite(X).all() and np.isfinite(y).all())
+    ):
         return _WRONG_FORM
     if np.abs(X).max() > 10 or (np.einsum("ij,ij->i", X, X) > 100 * (1 + 1e-12)).any():
         return _ALREADY_ON_ONE_POINT

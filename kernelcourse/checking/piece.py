@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from .calling import Outcome, call
 from .cases import Case, with_layouts
-from .comparing import difference, remarks
+from .comparing import difference, remarks, vague
 from .report import Result, shown
 
 NOT_WRITTEN = "not written"
@@ -62,15 +63,15 @@ class Piece:
             return Result(self.name, self.points, cases=len(outcomes), hidden=hidden)
         first = min(wrong, key=lambda i: outcomes[i].case.size)
         mistake = self._usual_mistake(outcomes, wanted)
-        hint = mistake.hint if mistake else " ".join(remarks(outcomes, wanted, self.tolerance))
+        hints = [mistake.hint] if mistake else remarks(outcomes, wanted, self.tolerance)
         return Result(
             self.name,
             self.points,
             cases=len(outcomes),
             wrong=len(wrong),
-            problem=problems[first],
+            problem=vague(problems[first]) if hidden else problems[first],
             details=() if hidden else self._details(outcomes[first], wanted[first]),
-            hint=hint,
+            hint=" ".join(hint for hint in hints if mistake or not hidden or not re.search(r"\d", hint)),
             mistake=mistake.name if mistake else "",
             hidden=hidden,
         )
@@ -148,13 +149,13 @@ class Claim:
             return early
         if outcome.error is not None:
             problem = f"It raised {outcome.error}"
-            details = (("where", outcome.error.line),)
+            details = () if hidden else (("where", outcome.error.line),)
             return Result(self.name, self.points, cases=1, wrong=1, problem=problem, details=details, hidden=hidden)
         hint = self.verify(outcome.value)
         if not hint:
             return Result(self.name, self.points, cases=1, hidden=hidden)
         mistake = next((mistake.name for mistake in self.mistakes if mistake.hint == hint), "")
-        details = (("yours", shown(outcome.value)),)
+        details = () if hidden else (("yours", shown(outcome.value)),)
         problem = "Your example does not break the claim yet."
         return Result(self.name, self.points, 1, 1, problem, details, hint, mistake, hidden)
 

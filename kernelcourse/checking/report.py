@@ -72,9 +72,12 @@ class Result:
         )
         table = f'<table style="color:inherit;background:none">{rows}</table>' if rows else ""
         hint = f"<p><b>Hint:</b> {escape(self.hint)}</p>" if self.hint else ""
+        # an error's text may be a formula, and a formula may be a link: MathJax leaves <pre> alone
+        wrapped = '<pre style="margin:1em 0;padding:0;border:0;color:inherit;background:none;font:inherit;'
+        problem = f'{wrapped}white-space:pre-wrap">{escape(self.problem)}</pre>'
         return (
             f'<div style="border-left:4px solid {_RED};color:#222;background:#fdf3f2;padding:.3em .8em">'
-            f'<b style="color:{_RED}">{escape(self.title)}</b><p>{escape(self.problem)}</p>{table}{hint}</div>'
+            f'<b style="color:{_RED}">{escape(self.title)}</b>{problem}{table}{hint}</div>'
         )
 
     @property

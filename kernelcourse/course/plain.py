@@ -9,10 +9,12 @@ from __future__ import annotations
 import base64
 import json
 import math
+import numbers
 import re
 import socket
 import struct
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -20,11 +22,22 @@ import numpy as np
 DEEPEST = 16  # lists within lists
 MOST = 200_000  # values in one message; arrays count as one
 LARGEST = 32_000_000  # bytes of one message
+_PARTS = 1_000_000  # brackets and commas of one message: a few bytes each here, a hundred as objects
+_ENTRIES = 1_000  # of a dict: whoever chooses the keys can make each collide with all others
 _NUMBERS = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"}
 
 
 class NotPlain(ValueError):
     """A message from a sandbox that is no plain data, too large or too deep."""
+
+
+def readable(value: Any, most: int) -> str:
+    """The value as text that can be written to a file: half a surrogate pair cannot.
+
+    >>> readable("a\\ud800b", 2)
+    'a?'
+    """
+    return str(value)[:most].encode("utf-8", errors="replace").decode()
 
 
 class Opaque:
@@ -62,7 +75,7 @@ def encode(value: Any, depth: int = 0) -> Any:
         return _encode_array(value, depth)
     if isinstance(value, int):
         return int(value) if abs(int(value)) < 2**63 else {"int": hex(value)[:4000]}
-    if isinstance(value, float):
+    if isinstance(value, (float, numbers.Real, Decimal)):
         return float(value)
     if isinstance(value, complex):
         return {"complex": [value.real, value.imag]}
@@ -101,7 +114,9 @@ class _Decoder:
         self.left -= 1
         if self.left < 0 or depth > DEEPEST + 1:
             raise NotPlain("too many values, or too deep")
-        if code is None or type(code) in (bool, int, float, str):
+        if type(code) is str:
+            return readable(code, len(code))
+        if code is None or type(code) in (bool, int, float):
             return code
         if type(code) is not dict or not code:
             raise NotPlain("no such form of a value")
@@ -111,7 +126,7 @@ class _Decoder:
             "complex": lambda: complex(float(content[0]), float(content[1])),
             "tuple": lambda: tuple(self.decode(item, depth + 1) for item in content),
             "list": lambda: [self.decode(item, depth + 1) for item in content],
-            "dict": lambda: {self.decode(key, depth + 1): self.decode(item, depth + 1) for key, item in content},
+            "dict": lambda: {self.decode(key, depth + 1): self.decode(item, depth + 1) for key, item in _few(content)},
             "array": lambda: _decode_array(code),
             "unknown": lambda: unknown(str(content) if self.named else ""),
         }
@@ -134,6 +149,12 @@ def decode(code: Any, *, named: bool = True) -> Any:
         raise
     except (TypeError, ValueError, OverflowError, RecursionError, LookupError, MemoryError) as error:
         raise NotPlain(f"not plain data: {type(error).__name__}") from None
+
+
+def _few(entries: Any) -> Any:
+    if len(entries) > _ENTRIES:
+        raise NotPlain("a dict with too many entries")
+    return entries
 
 
 def _decode_array(code: dict[str, Any]) -> Any:
@@ -173,9 +194,12 @@ class Channel:
         """The next message. `wait` is called before every read and may raise."""
         (length,) = struct.unpack(">I", self._exactly(4, wait))
         if length > LARGEST:
-            raise NotPlain(f"a message of {length} bytes")
+            raise NotPlain("a message that is too long")
+        text = self._exactly(length, wait)
+        if sum(map(text.count, (b"[", b"{", b","))) > _PARTS:
+            raise NotPlain("a message of too many parts")
         try:
-            message = json.loads(self._exactly(length, wait))
+            message = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise NotPlain("a message that is no JSON") from error
         if type(message) is not dict:

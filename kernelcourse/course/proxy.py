@@ -10,7 +10,7 @@ from typing import Any
 from ..checking.calling import Answer, Outcome, Raised
 from ..checking.cases import Case
 from .library import REFUSED
-from .plain import NotPlain, Opaque, decode, encode
+from .plain import NotPlain, Opaque, decode, encode, readable
 from .sandbox import Died
 from .session import Session
 
@@ -29,6 +29,7 @@ class RemoteFunction(Opaque, Answer):
     def __init__(self, session: Session, name: str) -> None:
         self.session, self.name = session, name
         self.keeper: int | None = None  # which kept copy of the process answers; None: the process as it is now
+        self.renewed = False
         self.hidden = False  # what an error says of a hidden case stays hidden
         self.gone: Raised | None = None
         self.died: Died | None = None
@@ -44,7 +45,7 @@ class RemoteFunction(Opaque, Answer):
         if self.gone is not None:
             return Outcome(case, error=self.gone)
         try:
-            return self._outcome(case, self._ask(case))
+            return self._outcome(case, self._ask_kept(case))
         except Died as died:
             self.lose(died)
         except NotPlain as error:
@@ -55,6 +56,21 @@ class RemoteFunction(Opaque, Answer):
         """From now on every call comes to the same end."""
         self.died = died
         self.gone = Raised("Timeout" if died.kind == "timeout" else "KernelDied", f"it {died}")
+
+    def _ask_kept(self, case: Case) -> dict[str, Any]:
+        """Ask again, once, if the copy that was kept is gone: another function may have killed it."""
+        if self.keeper is None or self.renewed:
+            return self._ask(case)
+        try:
+            reply = self._ask(case)
+            if "examined" not in reply:
+                return reply
+        except Died as died:
+            if died.kind != "kernel died":
+                raise
+        self.renewed = True
+        self.session.renew()
+        return self._ask(case)
 
     def _ask(self, case: Case) -> dict[str, Any]:
         if self.session.guest is not self:
@@ -87,10 +103,11 @@ class RemoteFunction(Opaque, Answer):
         if calls and self.hidden:
             calls = ("the library",)
         if error is not None and self.hidden:
-            kind = error.kind if hasattr(builtins, error.kind) or error.kind == "LinAlgError" else "an error of its own"
-            error = Raised(kind, not_written=error.not_written)
-        changed = tuple(i for i in _list(reply.get("changed")) if type(i) is int and 0 <= i < len(case.args))
-        printed = "" if self.hidden else str(reply.get("printed", ""))[:2000]
+            known = _is_error(error.kind) or error.kind == "LinAlgError"
+            error = Raised(error.kind if known else "an error of its own", not_written=error.not_written)
+        said = _list(reply.get("changed"))[:100]
+        changed = tuple(i for i in range(len(case.args)) if any(type(item) is int and item == i for item in said))
+        printed = "" if self.hidden else readable(reply.get("printed", ""), 2000)
         value = None if error is not None else decode(reply.get("value"), named=not self.hidden)
         return Outcome(case, value, error, changed, calls, printed)
 
@@ -109,11 +126,16 @@ def _list(value: Any) -> Sequence[Any]:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(str(item)[:200] for item in _list(value)[:20])
+    return tuple(readable(item, 200) for item in _list(value)[:20])
+
+
+def _is_error(name: str) -> bool:
+    thing = getattr(builtins, name, None)
+    return isinstance(thing, type) and issubclass(thing, BaseException)
 
 
 def _raised(value: Any) -> Raised | None:
     if value is None:
         return None
     kind, message, line, not_written = [*_list(value), "", "", "", False][:4]
-    return Raised(str(kind)[:100] or "Error", str(message)[:2000], str(line)[:500], not_written is True)
+    return Raised(readable(kind, 100) or "Error", readable(message, 2000), readable(line, 500), not_written is True)

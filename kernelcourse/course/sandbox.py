@@ -21,6 +21,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from . import seccomp
 from .errors import CourseError
 from .plain import Channel, Closed, NotPlain
 
@@ -31,6 +32,7 @@ INSTALL = (
 )
 _HOME = "/home/student"
 _LIBRARY, _SITE = "/library", "/site"
+_DISKS = ("/tmp", "/dev/shm", _HOME)
 
 
 @dataclass(frozen=True)
@@ -82,19 +84,27 @@ class Sandbox:
         ours, theirs = socket.socketpair()
         self.channel = Channel(ours)
         self.scratch = ""
+        passed = [theirs.fileno()]
         try:
-            command = self._unprotected(theirs.fileno()) if self.unsafe else self._protected(theirs.fileno())
+            if self.unsafe:
+                command = self._unprotected(theirs.fileno())
+            else:
+                filtering = seccomp.as_file()
+                passed += [] if filtering is None else [filtering]
+                command = self._protected(theirs.fileno(), filtering)
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
-                pass_fds=[theirs.fileno()],
+                pass_fds=passed,
                 env=self._environment(),
                 cwd="/",
             )
         finally:
             theirs.close()
+            for descriptor in passed[1:]:
+                os.close(descriptor)
         self.ready = False
         uid = 61184 + os.getpid() % 4096 if os.geteuid() == 0 and not self.unsafe else 0
         limits = self.limits.resources
@@ -131,9 +141,10 @@ class Sandbox:
         site = [path for path in sys.path if path.endswith("-packages")]
         return self._worker(descriptor, str(self.library), site, str(Path(self.scratch) / "home"))
 
-    def _protected(self, descriptor: int) -> list[str]:
+    def _protected(self, descriptor: int, filtering: int | None) -> list[str]:
         bubblewrap = find_bubblewrap()
         command = [bubblewrap, "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+        command += [] if filtering is None else ["--seccomp", str(filtering)]
         command += [f"--unshare-{name}" for name in ("ipc", "pid", "net", "uts", "cgroup-try")]
         if os.geteuid() == 0:  # the worker changes to a user without rights before anything else
             command += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
@@ -144,9 +155,8 @@ class Sandbox:
         mounts.read_only(self.library, _LIBRARY)
         for name, path in packages(tuple(self.packages)).items():
             mounts.read_only(path, f"{_SITE}/{name}")
-        mounts.private("/tmp", self.limits.disk)
-        mounts.private("/dev/shm", self.limits.disk)
-        mounts.private(_HOME, self.limits.disk)
+        for disk in _DISKS:
+            mounts.private(disk, self.limits.disk)
         for name, path in self.files.items():
             mounts.read_only(path, f"{_HOME}/{name}")
         command += [*mounts.arguments, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]
@@ -162,7 +172,7 @@ class Sandbox:
         """Send a message that has no reply."""
         if not self.ready:
             self._await_start()
-        with contextlib.suppress(Closed):  # the next question will find out
+        with contextlib.suppress(Closed, TimeoutError):  # the next question will find out
             self.channel.send(message)
 
     def _await_start(self) -> None:
@@ -184,11 +194,20 @@ class Sandbox:
         deadline = time.monotonic() + seconds
         self.channel.connection.settimeout(seconds)
 
+        look = time.monotonic() + 0.5
+
         def wait(connection: socket.socket) -> None:
-            while not select.select([connection], [], [], 0.5)[0]:
-                if time.monotonic() > deadline:
+            nonlocal look
+            while True:
+                ready = select.select([connection], [], [], 0.5)[0]
+                now = time.monotonic()
+                if now > deadline:  # even if something comes: a byte now and then would never end
                     raise TimeoutError
-                self._watch_memory()
+                if now > look:
+                    self._watch_memory()
+                    look = time.monotonic() + 0.5
+                if ready:
+                    return
 
         try:
             if message is not None:
@@ -209,7 +228,7 @@ class Sandbox:
 
         with contextlib.suppress(psutil.Error):
             family = psutil.Process(self.process.pid).children(recursive=True)
-            used = 0
+            used = 0 if self.unsafe or not family else _stored(family[-1].pid)
             for member in family:
                 with contextlib.suppress(psutil.Error):  # copies of a process share most of their memory
                     used += member.memory_full_info().pss
@@ -233,6 +252,16 @@ class Sandbox:
 
     def __exit__(self, *_: Any) -> None:
         self.end()
+
+
+def _stored(process: int) -> int:
+    """The memory that the private disks take which a process sees: what is written, and a kilobyte for every file."""
+    used = 0
+    for place in _DISKS:
+        with contextlib.suppress(OSError):  # it has just ended
+            disk = os.statvfs(f"/proc/{process}/root{place}")
+            used += (disk.f_blocks - disk.f_bfree) * disk.f_frsize + (disk.f_files - disk.f_ffree) * 1024
+    return used
 
 
 class Mounts:
@@ -262,9 +291,13 @@ class Mounts:
 
     def add_system(self) -> None:
         """The system's programs and the interpreter, without any package for Python."""
-        for name in ("/usr", "/bin", "/lib", "/lib64", "/lib32"):
+        parts = ("bin", "lib", "lib64", "lib32")
+        prefix = os.path.realpath(sys.base_prefix)
+        places = ["/usr/share", *(f"{root}/{part}" for root in ("/usr", "", "/usr/local", prefix) for part in parts)]
+        for name in dict.fromkeys(places):  # no more of /usr: somebody may keep a course in /usr/src
             path = Path(name)
             if path.is_symlink():
+                self._make_parents(name)
                 self.arguments += ["--symlink", os.readlink(name), name]
             elif path.is_dir():
                 self.read_only(path, name)
@@ -272,9 +305,6 @@ class Mounts:
         for name in ("/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives", "/etc/localtime"):
             if Path(name).exists():
                 self.read_only(Path(name).resolve() if Path(name).is_symlink() else Path(name), name)
-        prefix = os.path.realpath(sys.base_prefix)
-        if not prefix.startswith("/usr"):
-            self.read_only(Path(prefix), prefix)
         for place in _package_folders(prefix):
             self.hide(place)
 

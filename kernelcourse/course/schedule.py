@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import sys
 import traceback
@@ -19,6 +20,7 @@ from .errors import CourseError
 from .submission import Graded, Task, grade_submission
 
 _TRIES = 3
+MEMORY = 2_000_000_000  # bytes that a job may take for itself; its sandbox has a limit of its own
 
 
 def on_this_machine(work: Callable[[str], None], students: Sequence[str], *, jobs: int) -> Iterator[tuple[str, str]]:
@@ -28,20 +30,22 @@ def on_this_machine(work: Callable[[str], None], students: Sequence[str], *, job
     is done to them, touches nobody else.
     """
     context = multiprocessing.get_context("fork")
+    shares = _shares_of_the_processors(jobs)
     waiting = [(student, 1) for student in reversed(students)]
-    running: dict[Connection, tuple[Any, str, int]] = {}
+    running: dict[Connection, tuple[Any, str, int, set[int]]] = {}
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
                 student, attempt = waiting.pop()
                 ours, theirs = context.Pipe(duplex=False)
-                process = context.Process(target=_work, args=(work, student, theirs))
+                process = context.Process(target=_work, args=(work, student, theirs, shares[-1]))
                 process.start()
                 theirs.close()
-                running[ours] = process, student, attempt
+                running[ours] = process, student, attempt, shares.pop()
             for ready in wait(list(running)):
                 assert isinstance(ready, Connection)
-                process, student, attempt = running.pop(ready)
+                process, student, attempt, share = running.pop(ready)
+                shares.append(share)
                 trouble = _last_word(ready)
                 process.join()
                 if trouble is None and attempt < _TRIES:
@@ -49,7 +53,7 @@ def on_this_machine(work: Callable[[str], None], students: Sequence[str], *, job
                 else:
                     yield student, trouble if trouble is not None else "the grader's process was killed"
     finally:
-        for process, _, _ in running.values():
+        for process, *_ in running.values():
             process.kill()
             process.join()
 
@@ -64,8 +68,29 @@ def _last_word(connection: Connection) -> str | None:
         connection.close()
 
 
-def _work(work: Callable[[str], None], student: str, connection: Connection) -> None:
+def _shares_of_the_processors(jobs: int) -> list[set[int]]:
+    """Processors for each job, its own if there are enough: nobody's busy code takes another's time."""
+    if not hasattr(os, "sched_getaffinity"):
+        return [set()] * jobs
+    available = sorted(os.sched_getaffinity(0))
+    return [set(available if jobs > len(available) else available[job::jobs]) for job in range(jobs)]
+
+
+def _keep_within(share: set[int]) -> None:
+    if share:
+        os.sched_setaffinity(0, share)
+    if sys.platform == "linux":
+        import resource
+
+        used = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
+        _, ceiling = resource.getrlimit(resource.RLIMIT_AS)
+        with contextlib.suppress(ValueError):  # a lower ceiling is in force already
+            resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, ceiling))
+
+
+def _work(work: Callable[[str], None], student: str, connection: Connection, share: set[int]) -> None:
     _die_with_parent()
+    _keep_within(share)
     try:
         work(student)
         connection.send("")

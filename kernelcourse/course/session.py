@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from .plain import readable
 from .sandbox import Died, Sandbox
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
+_NOTEBOOK = 25  # times what one cell may show, for all cells together
 
 
 class Session:
@@ -23,6 +25,7 @@ class Session:
         self.sandbox: Sandbox | None = start()
         self.limits = self.sandbox.limits
         self.deadline = time.monotonic() + seconds
+        self.left = _NOTEBOOK * self.limits.output  # characters that may still be shown
         self.history: list[str | None] = []  # the cells that ran; None where a copy was kept
         self.guest: Any = None  # whose calls a copy of the student's process is answering
 
@@ -35,14 +38,16 @@ class Session:
         except Died as died:
             return [_error("CellTimeoutError" if died.kind == "timeout" else "DeadKernelError", f"It {died}.")], died
         self.history.append(source)
-        outputs = list(_clean(reply.get("outputs"), self.limits.output))
+        outputs, cut = _within(_clean(reply.get("outputs"), self.limits.output), min(self.limits.output, self.left))
+        self.left -= sum(map(_size, outputs))
         if reply.get("late") is True:
             text = f"took longer than {self.limits.seconds:g} seconds"
             outputs = [output for output in outputs if output["output_type"] != "error"]
             return [*outputs, _error("CellTimeoutError", f"It {text}.")], Died("timeout", text)
-        if reply.get("cut") is True:
-            cut = {"output_type": "stream", "name": "stdout", "text": "\n... the rest of the output is left out ..."}
-            return [*outputs, cut], Died("too much output", f"showed more than {self.limits.output} characters")
+        if cut or reply.get("cut") is True:
+            rest = {"output_type": "stream", "name": "stdout", "text": "\n... the rest of the output is left out ..."}
+            text = "showed more than the notebook may" if cut else f"showed more than {self.limits.output} characters"
+            return [*outputs, rest], Died("too much output", text)
         return outputs, None
 
     def _run(self, sandbox: Sandbox, source: str) -> dict[str, Any]:
@@ -68,14 +73,17 @@ class Session:
             self.sandbox = None
             raise
 
+    def renew(self) -> None:
+        """Go on in a new sandbox, in which all has happened again."""
+        self.guest = None
+        self.end()
+
     def tell(self, message: dict[str, Any]) -> None:
         self._alive().tell(message)
 
     def _alive(self) -> Sandbox:
         """The sandbox, or a new one in which the cells have run again that did no harm the first time."""
-        if time.monotonic() > self.deadline:
-            self.end()
-            raise Died("timeout", "could not be run: the notebook as a whole took too long")
+        self._check_deadline()
         for _ in range(len(self.history) + 1):
             if self.sandbox is not None:
                 break
@@ -84,10 +92,20 @@ class Session:
             raise Died("kernel died", "cannot be run: its kernel dies whatever is left out")
         return self.sandbox
 
+    def _check_deadline(self) -> None:
+        if time.monotonic() > self.deadline:
+            self.end()
+            raise Died("timeout", "could not be run: the notebook as a whole took too long")
+
     def _replayed(self) -> Sandbox | None:
         """A new sandbox in which all has happened again; None if a cell has killed it, which is left out next time."""
         fresh = self.start()
         for position, source in enumerate(self.history):
+            try:
+                self._check_deadline()
+            except Died:
+                fresh.end()
+                raise
             try:
                 if source is None:
                     fresh.ask({"op": "keep"}, self.limits.seconds)
@@ -108,23 +126,40 @@ def _error(name: str, text: str) -> dict[str, Any]:
     return {"output_type": "error", "ename": name, "evalue": text, "traceback": [f"{name}: {text}"]}
 
 
+def _size(output: dict[str, Any]) -> int:
+    texts = [output.get("text", ""), output.get("evalue", ""), *output.get("traceback", ())]
+    return sum(map(len, [*texts, *output.get("data", {}).values()]))
+
+
+def _within(outputs: Iterable[dict[str, Any]], limit: int) -> tuple[list[dict[str, Any]], bool]:
+    """The first outputs, as far as there is room for them, and whether some were left out."""
+    kept: list[dict[str, Any]] = []
+    for output in outputs:
+        room = output["output_type"] == "error" or _size(output) <= limit  # an error is short, and worth reading
+        if not room:
+            return kept, True
+        limit -= _size(output)
+        kept.append(output)
+    return kept, False
+
+
 def _clean(outputs: Any, limit: int) -> Iterator[dict[str, Any]]:
     """What may be shown of a sandbox's word: text and pictures; no HTML, no scripts, nothing forged in form."""
     for output in (outputs if type(outputs) is list else [])[:1000]:
         kind = output.get("output_type") if type(output) is dict else None
         if kind == "stream":
             name = "stderr" if output.get("name") == "stderr" else "stdout"
-            yield {"output_type": kind, "name": name, "text": str(output.get("text", ""))[:limit]}
+            yield {"output_type": kind, "name": name, "text": readable(output.get("text", ""), limit)}
         elif kind == "error":
             lines = output.get("traceback")
-            traceback = [str(line)[:5000] for line in (lines if type(lines) is list else [])[:60]]
-            error = _error(str(output.get("ename"))[:200], str(output.get("evalue"))[:2000])
+            traceback = [readable(line, 5000) for line in (lines if type(lines) is list else [])[-60:]]
+            error = _error(readable(output.get("ename"), 200), readable(output.get("evalue"), 2000))
             yield error | {"traceback": traceback} if traceback else error
         elif kind in ("display_data", "execute_result") and type(output.get("data")) is dict:
             data = {}
             for mime, item in output["data"].items():
                 picture = mime in ("image/png", "image/jpeg") and _BASE64.fullmatch(str(item))
                 if mime == "text/plain" or picture:
-                    data[mime] = str(item)[: limit if mime == "text/plain" else None]
+                    data[mime] = readable(item, limit) if mime == "text/plain" else str(item)
             extra = {"execution_count": None} if kind == "execute_result" else {}
             yield {"output_type": kind, "data": data, "metadata": {}, **extra}

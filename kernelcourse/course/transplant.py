@@ -9,12 +9,16 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 LARGEST = 200_000_000  # bytes of a notebook
 LONGEST = 1_000_000  # characters of a cell
+MOST = 500  # cells that a student may add
+_BRACKETS = 10_000_000  # lists and objects of a file: two bytes each there, a hundred in memory
+_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_DEFINITION = re.compile(r"^(?:(?:async +)?def|class)[ \t]+(\w+)|^(\w+) *=(?!=)", re.MULTILINE)
 
 
 class Unreadable(ValueError):
@@ -56,10 +60,16 @@ def read_cells(content: bytes) -> list[Cell]:
     """The cells of a notebook file of any format version; raises `Unreadable` if it is none."""
     if len(content) > LARGEST:
         raise Unreadable(f"it has {len(content) // 1_000_000} MB")
+    if content.count(b"[") + content.count(b"{") > _BRACKETS:  # a long output may well have as many
+        rest = _TEXT.sub(b"", content)
+        if rest.count(b"[") + rest.count(b"{") > _BRACKETS:
+            raise Unreadable("it has millions of parts")
     try:
-        document = json.loads(content.decode("utf-8-sig", errors="replace"))
+        document = json.loads(content.decode(json.detect_encoding(content), errors="replace"))
     except (ValueError, RecursionError) as error:
         raise Unreadable("it is not JSON") from error
+    except MemoryError as error:
+        raise Unreadable("it takes too much memory") from error
     if not isinstance(document, dict):
         raise Unreadable("it holds no notebook")
     sheets = document.get("worksheets")  # notebooks of format 3
@@ -67,7 +77,8 @@ def read_cells(content: bytes) -> list[Cell]:
     found = [group["cells"] for group in groups if isinstance(group, dict) and isinstance(group.get("cells"), list)]
     if not found:
         raise Unreadable("it has no cells")
-    return [_cell(entry) for cells in found for entry in cells if isinstance(entry, dict)]
+    entries = (entry for cells in found for entry in cells if entry and isinstance(entry, dict))
+    return [cell for cell in map(_cell, entries) if cell.text or cell.grade_id]
 
 
 def _cell(entry: Mapping[str, Any]) -> Cell:
@@ -106,18 +117,36 @@ def _find(
         submitted.endings.append(Ending(kind, text, stem))
 
     name = f"{stem}.ipynb"
-    matching = [other for other in sorted(readable, key=lambda other: other != name) if _fits(readable[other], release)]
+    matching = [
+        other
+        for other in sorted(readable, key=lambda other: (other != name, other))
+        if _fits(with_names(readable[other], release), release)
+    ]
     submitted.cells[stem] = readable[matching[0]] if matching else []
     if matching:
+        if len(submitted.cells[stem]) > MOST + len(release.cells):
+            odd(
+                "too many cells",
+                f"It has {len(submitted.cells[stem])} cells; of those that were added {MOST} were run.",
+            )
         if matching[0] != name:
-            odd("wrong file name", f"{matching[0]} was taken for {name}.")
+            odd("wrong file name", f"{_printable(matching[0])} was taken for {name}.")
     elif name in broken or (broken and not readable):
         other = name if name in broken else min(broken)
-        odd("unreadable notebook", f"{other} cannot be read: {broken[other]}.")
+        odd("unreadable notebook", f"{_printable(other)} cannot be read: {broken[other]}.")
     elif readable:
-        odd("wrong assignment", f"{min(readable)} is not the notebook {name}.")
+        odd("wrong assignment", f"{_printable(min(readable))} is not the notebook {name}.")
     else:
         odd("missing notebook", f"There is no {name}.")
+
+
+def _printable(name: str) -> str:
+    """A file's name for a terminal and a page: no control characters, nothing that is no text.
+
+    >>> _printable("a\\x1b[31m\\udcff.ipynb")
+    'a?[31m?.ipynb'
+    """
+    return "".join(letter if letter.isprintable() else "?" for letter in name[:200])
 
 
 def _fits(cells: list[Cell], release: Any) -> bool:
@@ -125,6 +154,38 @@ def _fits(cells: list[Cell], release: Any) -> bool:
     known = {_grade_id(cell) for cell in release.cells} - {""}
     ours = sum(cell.grade_id in known for cell in cells)
     return ours > 0 and ours >= sum(cell.by_nbgrader and cell.grade_id not in known for cell in cells)
+
+
+def with_names(cells: list[Cell], release: Any) -> list[Cell]:
+    """The cells with the names that an editor has dropped: ours are known by their text, answers by what they define.
+
+    Where one name is left, or most of our cells are not there, nothing is guessed.
+    """
+    graded = {_grade_id(cell): cell for cell in release.cells if _grade_id(cell) and cell.cell_type == "code"}
+    if any(cell.grade_id in graded for cell in cells):
+        return cells
+    ours = {cell.source.strip(): name for name, cell in graded.items() if not _is_solution(cell)}
+    if 2 * len(ours.keys() & {cell.text.strip() for cell in cells}) < len(ours):
+        return cells
+    answers = {name: _defined([cell.source]) for name, cell in graded.items() if _is_solution(cell)}
+    result = []
+    for cell in cells:
+        name = ours.get(cell.text.strip(), "")
+        if cell.code and not name:
+            here = _defined([cell.text])
+            name = next((answer for answer, names in answers.items() if names and names <= here), "")
+            answers.pop(name, None)
+        result.append(replace(cell, grade_id=name) if name else cell)
+    return result
+
+
+def _defined(texts: Iterable[str]) -> set[str]:
+    """The names that cells seem to define. Nobody parses a stranger's program here: parsers can be made to crash."""
+    return {name for text in texts for pair in _DEFINITION.findall(text) for name in pair if name}
+
+
+def _is_solution(cell: Any) -> bool:
+    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
 
 def _grade_id(cell: Any) -> str:
@@ -135,11 +196,12 @@ def transplant(cells: list[Cell], release: Any) -> Any:
     """The released notebook with the student's texts in it."""
     import nbformat
 
+    cells = with_names(cells, release)
     layout = _Layout(release)
     answers: dict[int, str] = {}
     added: dict[int, list[Any]] = {}  # by the position of the released cell that they follow
     seen: set[int] = set()
-    place = -1
+    place, room = -1, MOST
     for cell in cells:
         position = layout.find(cell, place)
         if position is not None and position not in seen:
@@ -147,10 +209,21 @@ def transplant(cells: list[Cell], release: Any) -> Any:
             place = position
             if layout.is_answer(position):
                 answers[position] = layout.text(position, cell)
-        elif (position is None or layout.is_answer(position)) and cell.text.strip():
+        elif (position is None or layout.is_answer(position)) and cell.text.strip() and room:
+            room -= 1
             new = nbformat.v4.new_code_cell(cell.text) if cell.code else None
             added.setdefault(place, []).append(new or nbformat.v4.new_markdown_cell(without_markup(cell.text)))
+    elsewhere = _defined(cell.text for cell in cells if cell.code)
+    for position, ours in enumerate(release.cells):
+        if position not in seen and _is_solution(ours) and ours.cell_type == "code":
+            names = _defined([ours.source])
+            if names and names <= elsewhere:  # the stub would undo what stands in another cell
+                answers[position] = "# This cell was deleted; another one defines what it asks for."
     return _put_together(release, answers, added, seen)
+
+
+# MathJax's ways to a link, a script or a style
+_ACTIVE = re.compile(r"\\(?=(href|require|style|class|cssId|mmlToken|bbox|unicode|tooltip|texttip|data|csname)\b)")
 
 
 def without_markup(text: str) -> str:
@@ -161,7 +234,7 @@ def without_markup(text: str) -> str:
     """
     text = re.sub(r"<(?=[A-Za-z/!?])", "< ", text)
     text = re.sub(r"\](?=[(:\[])", "] ", text)
-    return re.sub(r"\\(?=(href|require|style|class|cssId)\b)", r"\\ ", text)  # MathJax's ways to a link or a script
+    return _ACTIVE.sub(r"\\ ", text)
 
 
 class _Layout:
@@ -176,7 +249,7 @@ class _Layout:
                 self.by_text.setdefault(cell.source.strip(), []).append(i)
 
     def is_answer(self, position: int) -> bool:
-        return bool(self.cells[position].metadata.get("nbgrader", {}).get("solution"))
+        return _is_solution(self.cells[position])
 
     def text(self, position: int, cell: Cell) -> str:
         """An answer's text, which is left alone where it is code or as it was released."""
@@ -190,9 +263,12 @@ class _Layout:
         """
         if cell.grade_id in self.by_id:
             return self.by_id[cell.grade_id]
+        same = self.by_text.get(cell.text.strip())
+        if same is None:
+            return None
         following = (i for i in sorted(self.by_id.values()) if i > place)
         end = next(following, len(self.cells))
-        return next((i for i in self.by_text.get(cell.text.strip(), []) if place < i < end), None)
+        return next((i for i in same if place < i < end), None)
 
 
 def _put_together(release: Any, answers: Mapping[int, str], added: Mapping[int, list[Any]], seen: set[int]) -> Any:

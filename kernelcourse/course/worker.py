@@ -165,6 +165,7 @@ class Worker:
         """Run a cell and send what it showed."""
         outputs = self.shell.outputs
         outputs.clear()
+        process = os.getpid()
         sys.stdout, sys.stderr = Stream("stdout", outputs), Stream("stderr", outputs)
         try:
             self._start_clock(seconds)
@@ -173,6 +174,7 @@ class Worker:
             self.shell.outputs.write("stderr", describe(error).kind)
         finally:
             self._stop_clock()
+        _end_copies(process)
         self.channel.send({"outputs": outputs.plain(), "cut": outputs.cut, "late": self.late})
 
     def keep(self) -> None:
@@ -196,8 +198,12 @@ class Worker:
         What it remembers of them dies with it.
         """
         if keeper is not None:
-            self.keepers[keeper].send(name.encode())
-            if not self.keepers[keeper].recv(100):
+            try:
+                self.keepers[keeper].send(name.encode())
+                gone = not self.keepers[keeper].recv(100)
+            except OSError:
+                gone = True
+            if gone:
                 self.channel.send({"examined": -1})
             return
         child = _fork()
@@ -216,6 +222,7 @@ class Worker:
 
     def _answer(self, name: str, case: Case, seconds: float) -> dict[str, Any]:
         reply: dict[str, Any] = {}
+        process = os.getpid()
         try:
             self._start_clock(seconds)
             outcome = call(self._named(name), case)
@@ -229,6 +236,7 @@ class Worker:
             outcome = Outcome(case, error=describe(error))
         finally:
             self._stop_clock()
+        _end_copies(process)
         if outcome.error is not None:
             raised = outcome.error
             reply["error"] = [raised.kind[:100], raised.message[:2000], raised.line[:500], raised.not_written]
@@ -238,6 +246,12 @@ class Worker:
         if name not in self.shell.user_ns:
             raise NameError(f"name {name!r} is not defined")
         return self.shell.user_ns[name]
+
+
+def _end_copies(process: int) -> None:
+    """End a process that came out of a fork in a student's code, which would speak to the grader as well."""
+    if os.getpid() != process:
+        os._exit(0)
 
 
 def _fork(more: int = 0) -> int:

@@ -1,5 +1,6 @@
 """How a check judges and what it says, on a small catalogue of its own."""
 
+import re
 import subprocess
 import sys
 import warnings
@@ -8,8 +9,9 @@ import numpy as np
 import pytest
 
 from kernelcourse.algorithms.ridge import predict as library_predict
-from kernelcourse.checking import Case, CheckFailed, Checks, Claim, Mistake, Partial, Passed, Piece
+from kernelcourse.checking import Case, CheckFailed, Checks, Claim, Mistake, Partial, Passed, Piece, dual_representation
 from kernelcourse.checking.piece import CALLED_THE_LIBRARY, NOT_WRITTEN
+from kernelcourse.checking.report import Result
 
 
 def cases(rng):
@@ -282,3 +284,20 @@ def test_the_checks_import_nothing_heavy():
     program = "import kernelcourse.checking.dual_representation, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {"IPython", "nbgrader", "nbclient", "nbformat", "jupytext", "matplotlib"} & set(loaded)
+
+
+def test_a_formula_in_an_error_is_not_set():
+    """MathJax would make a link of it, which may run a script; it leaves what stands in <pre> alone."""
+    caught = Result("piece", 1, cases=1, wrong=1, problem="It raised ValueError: $\\href{javascript:x}{y}$").html
+    assert "$" not in re.sub(r"<pre.*?</pre>", "", caught, flags=re.DOTALL) and "$" in caught
+
+
+def test_nothing_that_a_function_can_choose_is_told_of_a_hidden_input():
+    """Neither shapes nor numbers: a function could put a hidden input into them."""
+    piece = next(piece for piece in dual_representation.PIECES if piece.name == "gram_matrix")
+    claim = next(piece for piece in dual_representation.PIECES if piece.name == "not_a_kernel")
+    for answer in (lambda Phi: np.zeros((0, 31415)), lambda Phi: 31415 * np.ones((len(Phi),) * 2), lambda Phi: "31415"):
+        result = piece.examine(answer, np.random.default_rng(0), hidden=True)
+        assert not result.passed and "31415" not in result.text and not re.search(r"\d", result.problem + result.hint)
+    assert "31415" not in claim.examine(lambda: "31415", np.random.default_rng(0), hidden=True).text
+    assert "31415" in claim.examine(lambda: "31415", np.random.default_rng(0)).text

@@ -1,10 +1,12 @@
 """Temporary courses, released and graded by real nbgrader."""
 
+import copy
 import inspect
 import os
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 
@@ -70,15 +72,23 @@ class Graded:
     def released(self):
         return nbformat.read(self.course.exercises / self.assignment / f"{self.stem}.ipynb", as_version=4)
 
-    def solution(self):
+    @cached_property
+    def _solution(self):
         return read_source(self.source)
 
-    def check_cells(self):
-        """grade_id of each check cell -> names of the pieces that it checks."""
-        cells = [c for c in self.solution().cells if grade_meta(c).get("grade") and not grade_meta(c).get("solution")]
+    def solution(self):
+        return copy.deepcopy(self._solution)
+
+    @cached_property
+    def _check_cells(self):
+        cells = [c for c in self._solution.cells if grade_meta(c).get("grade") and not grade_meta(c).get("solution")]
         return {
             grade_meta(c)["grade_id"]: [name for name in self.pieces if f"{name}={name}" in c.source] for c in cells
         }
+
+    def check_cells(self):
+        """grade_id of each check cell -> names of the pieces that it checks."""
+        return dict(self._check_cells)
 
     def perfect(self):
         """The released notebook with every answer filled in from the solution."""
@@ -147,11 +157,26 @@ def plan_mistakes(graded):
     return {f"mistaken-{number}": chosen for number, chosen in enumerate(rounds)}
 
 
+def equip(course):
+    """Give a new course what nbgrader and grading would take seconds to make: it is the same for all."""
+    shared = course.root.parent / "equipment"
+    with FileLock(f"{shared}.lock"):
+        if not shared.exists():
+            first = temporary_course(shared)
+            with nbgrader_api(first) as api, api.gradebook:
+                pass
+    if not (course.root / "gradebook.db").exists():
+        shutil.copy(shared / "gradebook.db", course.root)
+    with (course.root / "nbgrader_config.py").open("a", encoding="utf-8") as config:
+        config.write(f"c.GradeSafely.shelf = {str(shared / 'library')!r}\n")
+
+
 @contextmanager
 def graded_course(home, assignment, folder):
     """The assignment released and graded in a folder of its own; done once, whichever test process comes first."""
     with FileLock(f"{folder}.lock"):
         course = temporary_course(folder, home, assignment)
+        equip(course)
         with nbgrader_api(course) as api:
             graded = Graded(home, course, assignment, api)
             graded.mistakes = plan_mistakes(graded)

@@ -3,13 +3,12 @@
 import json
 import shutil
 
-import nbformat
 import pytest
 
 from kernelcourse.course.folder import Course
-from kernelcourse.course.library import library_for, locked_cells
 from tests.course.conftest import HERE
-from tests.grading.hostile.submission import ASSIGNMENT, STEM, small_course
+from tests.grading.hostile.classroom import shared
+from tests.grading.hostile.submission import ASSIGNMENT, STEM, copied_course
 
 SECONDS = 3  # for a cell, so that an endless loop ends soon
 
@@ -17,11 +16,11 @@ SECONDS = 3  # for a cell, so that an endless loop ends soon
 @pytest.fixture(scope="session")
 def released(tmp_path_factory):
     """A course with a short assignment, released; to be copied, not changed."""
-    course, _ = small_course(tmp_path_factory.mktemp("released"), HERE)
+    course, _ = copied_course(
+        tmp_path_factory.mktemp("released") / "course", HERE, shared(tmp_path_factory) / "small-course"
+    )
     with (course.root / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write(f"c.GradeSafely.timeout = {SECONDS}\n")
-    release = nbformat.read(course.exercises / ASSIGNMENT / f"{STEM}.ipynb", as_version=4)
-    library_for(STEM, locked_cells(release), course.root / ".grading" / "library")
     return course
 
 

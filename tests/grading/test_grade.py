@@ -16,6 +16,7 @@ from kernelcourse.course.folder import Course
 from kernelcourse.course.grade import grade
 from kernelcourse.course.preprocessors import UNSAFE
 from tests.grading.hostile.submission import ASSIGNMENT, POINTS, RIGHT, STEM, WRONG, honest
+from tests.grading.somebody import WHO, run_as_somebody
 
 pytestmark = pytest.mark.skipif(
     shutil.which("bwrap") is None, reason="no bubblewrap: tests/system.sh names the package"
@@ -131,6 +132,23 @@ def test_what_is_graded_is_left_alone_until_it_changes(graded, notebook, tmp_pat
         assert given.needs_manual_grade
         assert gradebook.find_comment("dual", STEM, ASSIGNMENT, "half").comment == "see me"
     assert scores(course, "perfect") == FULL
+
+
+def test_an_instructor_without_rights_grades_a_class(course, notebook):
+    if os.geteuid() != 0:
+        pytest.skip("every other test already runs without rights")
+    submit(course, "perfect", honest(notebook).notebook)
+    troubled = honest(notebook, HALF)
+    troubled.insert("import os, threading, time\nthreading.Thread(target=time.sleep, args=(9,)).start()\nos._exit(1)")
+    submit(course, "troubled", troubled.notebook)
+    command = ["-m", "kernelcourse", "grade", ASSIGNMENT, "--jobs", "2", "--course", str(course.root)]
+    done = run_as_somebody(*command, owns=[course.root])
+    assert done.returncode == 0, done.stderr
+    assert "2 graded, 0 left as they were, 0 failed" in done.stdout
+    assert "troubled: kernel died" in done.stderr
+    assert scores(course, "perfect") == FULL
+    assert scores(course, "troubled") == dict.fromkeys(FULL, 0.0) | {"check-kernel": 2.0}
+    assert (course.root / "autograded" / "perfect" / ASSIGNMENT / f"{STEM}.ipynb").stat().st_uid == WHO
 
 
 def test_plain_nbgrader_gives_the_same(graded, course, notebook):

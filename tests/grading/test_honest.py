@@ -82,6 +82,21 @@ def kernel(x, z, degree):
     "slow": "import time\n" + KERNEL.replace("    return", "    time.sleep(0.1)\n    return"),
     "cell-that-fails-in-the-end": KERNEL + "\nkernel(1, 2, 3)\n1 / 0\n",
     "seeds-the-generator": "np.random.seed(0)\nrng = np.random.default_rng(7)\n" + KERNEL,
+    "timed-by-a-magic": "%%time\n" + KERNEL.strip() + "\nif __name__ == '__main__':\n    print(kernel(1, 2, 3));\n",
+    "awaits": "import asyncio\nawait asyncio.sleep(0)\n" + KERNEL.replace("    ", "\t"),
+    "dataclass-and-defaults": """
+from dataclasses import dataclass
+
+@dataclass(frozen=True)
+class Powers:
+    degree: int = 3
+
+    def __call__(self, s: float = 0.0) -> float:
+        return float(sum(s**i for i in range(self.degree + 1)))
+
+def kernel(x, z, degree=3, *, make=Powers):
+    return make(degree)(x * z)
+""",
 }
 
 DUALS = {
@@ -144,12 +159,63 @@ def predict(K_test, α):
         "    return np.linalg.solve(K + lam * np.eye(len(K)), t)",
         "    A = K.astype(float)\n    A[np.diag_indices_from(A)] += lam\n    return np.linalg.solve(A, t)",
     ),
+    "imports-all-of-numpy": """
+from numpy import *
+from numpy.linalg import *
+import numpy.typing as npt
+
+def gram_matrix(Phi: npt.NDArray[float64]) -> matrix:
+    return matrix(Phi) * matrix(Phi).T
+
+def dual_weights(K: npt.ArrayLike, t: npt.ArrayLike, lam: float) -> npt.NDArray[float64]:
+    return ma.array(solve(K + lam * eye(len(K)), t))
+
+def predict(K_test, a):
+    return asfortranarray(K_test) @ a
+""",
+    "processes-and-threads": """
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import Pool
+
+def product(pair):
+    return pair[0] @ pair[1]
+
+def gram_matrix(Phi):
+    with Pool(2) as pool:
+        return np.array(pool.map(product, [(Phi, p) for p in Phi]))
+
+def dual_weights(K, t, lam):
+    with ThreadPoolExecutor(4) as pool:
+        return pool.submit(np.linalg.solve, K + lam * np.eye(len(K)), t).result()
+
+def predict(K_test, a):
+    return np.fromiter((k @ a for k in K_test), float)
+""",
+    "captured-and-strict": "%%capture noise\nimport warnings\nnp.seterr(all='raise')\nwarnings.simplefilter('error')\n"
+    + DUAL.strip(),
+    "forks": DUAL + "\nimport os\nif os.fork() == 0:\n    child = True\n",
+    "half-a-character": DUAL.replace("    return Phi", "    print('\\ud800')\n    return Phi") + "\nprint('\\udcff')\n",
 }
 
 CLAIMS = {
     "plain": CLAIM,
     "lists": "def not_a_kernel():\n    return [[0.0], [1.0], [2.0]], [1, 0, -1]",
     "whole-numbers": "def not_a_kernel():\n    return np.arange(6).reshape(3, 2), np.array([1, 0, -1])",
+    "named": """
+from collections import namedtuple
+Witness = namedtuple("Witness", "X y")
+
+def not_a_kernel():
+    return Witness([(0,), (1,), (2,)], range(1, -2, -1))
+""",
+    "fractions": """
+from decimal import Decimal
+from fractions import Fraction
+
+def not_a_kernel():
+    return [[Fraction(0)], [Fraction(1, 3)], [Fraction(1, 2)]], [Decimal("1.5"), True, -1]
+""",
+    "small-floats": CLAIM.replace("])", "], dtype=np.float32)"),
 }
 
 CELLS = {
@@ -238,7 +304,53 @@ def data_beside(made):
     made.files[".ipynb_checkpoints/dual-representation-checkpoint.ipynb"] = json.dumps(made.notebook).encode()
 
 
+def colab(made):
+    """As Google's notebooks are saved: an old format, and the cells' names among their metadata."""
+    made.notebook["nbformat_minor"] = 0
+    made.notebook["metadata"] = {"colab": {"provenance": []}, "kernelspec": {"name": "python3", "display_name": "3"}}
+    for number, cell in enumerate(made.cells):
+        cell.pop("id")
+        cell["metadata"] |= {"id": f"Xy{number}", "colab": {"base_uri": "https://localhost:8080/"}, "outputId": "0"}
+
+
+def vscode(made):
+    made.notebook["metadata"] = {"language_info": {"name": "python"}, "orig_nbformat": 4, "vscode": {"interpreter": {}}}
+    made.notebook["nbformat_minor"] = 2
+    for cell in made.cells:
+        cell.pop("id")
+        cell["metadata"]["vscode"] = {"languageId": "python"}
+
+
+def without_metadata(made):
+    """As some editors save it: all that names the cells is gone."""
+    made.notebook["nbformat_minor"] = 2
+    for cell in made.cells:
+        cell.pop("id")
+        cell["metadata"] = {}
+
+
+def without_metadata_but_ids(made):
+    for cell in made.cells:
+        cell["metadata"] = {}
+
+
+def utf_16(made):
+    made.raw = json.dumps(made.notebook, ensure_ascii=False).encode("utf-16")
+
+
+def all_in_one_cell(made):
+    made.cell("kernel")["source"] = "\n\n".join(made.cell(name)["source"] for name in RIGHT)
+    for name in list(RIGHT)[1:]:
+        made.cells.remove(made.cell(name))
+
+
 EDITS = [
+    colab,
+    vscode,
+    without_metadata,
+    without_metadata_but_ids,
+    utf_16,
+    all_in_one_cell,
     line_ends,
     byte_order_mark,
     out_of_order,

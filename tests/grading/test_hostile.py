@@ -34,15 +34,17 @@ OTHERS = {
 
 
 def attacked(folder):
-    """Grade a class of attackers and others, and note what happened besides."""
+    """Grade a class before and after attackers joined it, and note what happened besides."""
     with classroom(folder, HERE) as room:
         room.submit({name: honest(room.released, answers) for name, answers in OTHERS.items()})
+        room.grade()
+        alone = room.scores()
         room.submit({attack.name: attack.submission(room.released, room.place) for attack in ATTACKS})
         names = ("solutions", "exercises", "submitted", "nbgrader_config.py")
         watched = [*(room.course.root / name for name in names), *library().rglob("*.py")]
         before = digests(*watched)
         started = psutil.Process().children(recursive=True)
-        results = room.grade()
+        results = room.grade(regrade=True)
         time.sleep(2)  # a process that was left behind strikes now
         left = set(psutil.Process().children(recursive=True)) - set(started)
         return {
@@ -51,27 +53,15 @@ def attacked(folder):
             "callers": room.callers,
             "results": results,
             "scores": room.scores(),
+            "alone": alone,
             "left": [str(process) for process in left],
             "changed": sorted({path for path, _ in before.items() ^ digests(*watched).items()}),
         }
 
 
-def unattacked(folder):
-    """The grades of the others in a class without attackers."""
-    with classroom(folder, HERE) as room:
-        room.submit({name: honest(room.released, answers) for name, answers in OTHERS.items()})
-        room.grade()
-        return room.scores()
-
-
 @pytest.fixture(scope="module")
 def after(tmp_path_factory):
     return SimpleNamespace(**once(tmp_path_factory, "attacked", attacked))
-
-
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory):
-    return once(tmp_path_factory, "unattacked", unattacked)
 
 
 @pytest.fixture(scope="module")
@@ -93,10 +83,10 @@ def test_a_bad_end_is_reported(after, attack):
     assert attack.ending in [ending["kind"] for ending in after.results[attack.name]["endings"]]
 
 
-def test_the_others_have_the_grades_that_they_have_without_attackers(after, alone):
-    assert {name: after.scores[name] for name in OTHERS} == alone
-    assert alone["honest-1"] == POINTS
-    assert sum(alone["half"].values()) == HONEST
+def test_the_others_have_the_grades_that_they_have_without_attackers(after):
+    assert {name: after.scores[name] for name in OTHERS} == after.alone
+    assert after.alone["honest-1"] == POINTS
+    assert sum(after.alone["half"].values()) == HONEST
 
 
 def test_everybody_has_a_grade(after):
@@ -137,6 +127,21 @@ def test_hidden_inputs_stay_hidden(course):
     cells = nbformat.read(path, as_version=4).cells
     shown = [str(cell.outputs).count("seen:") for cell in cells if "/tmp/seen').read" in cell.source]
     assert shown == [visible, visible]
+
+
+def test_hidden_inputs_do_not_come_back_as_an_answer(after, course):
+    for attack, words in (("witness-tells", "told:"), ("shape-tells", "The shape is (")):
+        path = course.root / "autograded" / attack / ASSIGNMENT / f"{STEM}.ipynb"
+        outputs = [str(cell.outputs) for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+        assert not any(words in output for output in outputs)
+    pieces = {piece["piece"]: piece for piece in after.results["shape-tells"]["notebooks"][STEM]["pieces"]}
+    assert pieces["kernel"]["problem"] == "The shape is not the one that is expected."
+
+
+def test_memory_that_nobody_counts_is_refused(course):
+    path = course.root / "autograded" / "uncounted-memory" / ASSIGNMENT / f"{STEM}.ipynb"
+    shown = [str(cell.outputs) for cell in nbformat.read(path, as_version=4).cells if "shmget" in cell.source]
+    assert len(shown) == 1 and "refused" in shown[0]
 
 
 def test_no_script_of_a_student_runs_in_the_feedback(course):

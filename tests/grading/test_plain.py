@@ -4,6 +4,9 @@ import base64
 import json
 import socket
 import struct
+import threading
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -146,3 +149,31 @@ def test_half_a_message_is_no_message(ends):
     other.close()
     with pytest.raises(Closed):
         channel.receive()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"value": [[]] * 1_100_000}).encode(),
+        b'{"a": ' + b"[" * 1_100_000,
+    ],
+)
+def test_a_message_of_too_many_parts_is_not_even_read(text):
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        sender = threading.Thread(target=theirs.sendall, args=(struct.pack(">I", len(text)) + text,))
+        sender.start()
+        with pytest.raises(NotPlain, match="parts"):
+            Channel(ours).receive()
+        sender.join()
+
+
+def test_a_dict_has_few_entries_and_texts_can_be_written():
+    assert len(through({k: 0 for k in range(1000)})) == 1000
+    with pytest.raises(NotPlain, match="entries"):
+        through({k: 0 for k in range(1001)})
+    assert through(["\ud800", {"\udcff": 1}]) == ["?", {"?": 1}]
+
+
+def test_fractions_and_decimals_are_numbers():
+    assert through([Fraction(1, 4), Decimal("0.5")]) == [0.25, 0.5]

@@ -6,7 +6,7 @@ import json
 import nbformat
 import pytest
 
-from kernelcourse.course.transplant import Cell, Unreadable, assign, read_cells, transplant
+from kernelcourse.course.transplant import MOST, Cell, Unreadable, assign, read_cells, transplant
 from tests.grading.hostile.submission import RIGHT, STEM, honest
 
 
@@ -154,7 +154,7 @@ def test_odd_cells_do_no_harm():
     ]
     cells.append({"source": "x", "metadata": {"nbgrader": {"grade_id": ["list"]}}, "id": 7})
     got = read_cells(json.dumps({"cells": cells}).encode())
-    assert [cell.text for cell in got] == ["", "", "ab", "?", "x"]
+    assert [cell.text for cell in got] == ["ab", "?", "x"]
 
 
 def outcome(files, release):
@@ -200,3 +200,51 @@ def test_lost_metadata_are_made_up_for_by_the_cells_names(release, notebook):
     got = graded(rebuilt(release, submission.notebook))
     assert got["dual"].source == RIGHT["dual"]
     assert not outcome({f"{STEM}.ipynb": json.dumps(submission.notebook).encode()}, release)[1]
+
+
+def nameless(submission):
+    for cell in submission.cells:
+        cell["metadata"] = {}
+        cell.pop("id")
+    return submission.notebook
+
+
+def test_lost_names_are_made_up_for_by_texts_and_definitions(release, notebook):
+    submission = honest(notebook)
+    submission.cell("dual")["source"] = "%%time\n" + RIGHT["dual"]
+    got = graded(rebuilt(release, nameless(submission)))
+    assert got["kernel"].source == RIGHT["kernel"] and got["dual"].source.startswith("%%time")
+    assert [cell.metadata for cell in got.values()] == [cell.metadata for cell in graded(release).values()]
+
+
+def test_names_are_not_guessed_for_another_notebook(release, notebook):
+    submission = honest(notebook)
+    submission.cells[:] = [submission.cell(name) for name in RIGHT]  # the answers, none of our cells
+    files = {"other.ipynb": json.dumps(nameless(submission)).encode()}
+    assert [kind for kind, _ in outcome(files, release)[1]] == ["wrong assignment"]
+
+
+def test_a_deleted_answer_does_not_undo_what_stands_elsewhere(release, notebook):
+    submission = honest(notebook)
+    submission.cell("kernel")["source"] += RIGHT["dual"]
+    submission.cells.remove(submission.cell("dual"))
+    submission.cells.remove(submission.cell("not-a-kernel"))
+    got = graded(rebuilt(release, submission.notebook))
+    assert "NotImplementedError" not in got["dual"].source
+    assert got["not-a-kernel"].source == graded(release)["not-a-kernel"].source  # nobody defined it: the stub says so
+
+
+def test_cells_beyond_number_are_left_out_and_it_is_said(release, notebook):
+    submission = honest(notebook)
+    submission.cells[:0] = [{"cell_type": "code", "source": f"{i}", "metadata": {}} for i in range(MOST + 9)]
+    assert len(rebuilt(release, submission.notebook).cells) == MOST + len(release.cells)
+    files = {f"{STEM}.ipynb": json.dumps(submission.notebook).encode()}
+    assert [kind for kind, _ in outcome(files, release)[1]] == ["too many cells"]
+
+
+def test_a_file_of_millions_of_lists_is_not_even_read(monkeypatch):
+    monkeypatch.setattr("kernelcourse.course.transplant._BRACKETS", 1000)
+    text = json.dumps({"cells": [{"source": "[" * 5000 + '"\\'}]})
+    assert read_cells(text.encode())[0].text.startswith("[[")
+    with pytest.raises(Unreadable, match="millions"):
+        read_cells(text.replace('"cells"', f'"more": [{"[]," * 1000} 0], "cells"').encode())

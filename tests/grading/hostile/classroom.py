@@ -21,7 +21,7 @@ from kernelcourse.course.engine import nbgrader_api
 from kernelcourse.course.folder import Course
 from kernelcourse.course.grade import grade
 
-from .submission import ASSIGNMENT, Place, Submission, small_course
+from .submission import ASSIGNMENT, Place, Submission, copied_course
 
 SECONDS = 3  # for a cell, so that attacks that run into the limit do so soon
 
@@ -39,9 +39,9 @@ class Classroom:
         for student, submission in submissions.items():
             submission.write(self.course.root / "submitted" / student / ASSIGNMENT)
 
-    def grade(self) -> dict[str, dict]:
+    def grade(self, *, regrade: bool = False) -> dict[str, dict]:
         """The results, by student."""
-        results = grade(self.course, ASSIGNMENT, jobs=min(2, os.cpu_count() or 1))
+        results = grade(self.course, ASSIGNMENT, jobs=min(2, os.cpu_count() or 1), regrade=regrade)
         return {result["student"]: result for result in results}
 
     def scores(self) -> dict[str, dict[str, float]]:
@@ -58,7 +58,8 @@ class Classroom:
 @contextmanager
 def classroom(folder: Path, home: Course) -> Iterator[Classroom]:
     """A small course, a file that nobody should touch, and a port that nobody should call."""
-    course, released = small_course(folder / "course", home)
+    folder.mkdir(exist_ok=True)
+    course, released = copied_course(folder / "course", home, folder.with_name("small-course"))
     with (course.root / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write(f"c.GradeSafely.timeout = {SECONDS}\n")
     canary = folder / "canary"
@@ -87,14 +88,18 @@ def digests(*places: Path) -> dict[str, str]:
     }
 
 
+def shared(factory: Any) -> Path:
+    """A temporary folder that all processes of a test run share."""
+    base = factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
 def once(factory: Any, name: str, make: Callable[[Path], dict]) -> dict:
     """What `make` returns, given a folder: made by whichever test process wants it first, and shared by all."""
-    base = factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    record = shared / f"{name}.json"
+    record = shared(factory) / f"{name}.json"
     with FileLock(f"{record}.lock"):
         if not record.exists():
-            record.write_text(json.dumps(make(shared / name)), encoding="utf-8")
+            record.write_text(json.dumps(make(record.with_suffix(""))), encoding="utf-8")
     return json.loads(record.read_text(encoding="utf-8"))
 
 

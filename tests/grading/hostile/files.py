@@ -62,6 +62,26 @@ def no_time(made):
     made.files["timestamp.txt"] = b"\xff the 31st of February"
 
 
+def no_text(made):
+    def finish(folder: Path) -> None:
+        (folder / f"{STEM}.ipynb").rename(os.fsdecode(bytes(folder) + b"/\xff\x1b[31m\n.ipynb"))
+
+    made.finish = finish
+
+
+def long_time(made):
+    made.files["timestamp.txt"] = b"1 " * 1_000_000
+
+
+def large_neighbours(made):
+    def finish(folder: Path) -> None:
+        for number in range(40):
+            with (folder / f"{number}.ipynb").open("wb") as file:
+                file.truncate(190_000_000)
+
+    made.finish = finish
+
+
 SEARCH = """
 from pathlib import Path
 def found(pattern):
@@ -252,4 +272,12 @@ for path in ("/proc/self/environ", "/proc/1/environ", "@COURSE@/.grading/seed", 
         print(path, type(error).__name__)
 """,
     ),
+    Attack(
+        "name-is-no-text",
+        "has a name with bytes that are no text and with orders for the terminal",
+        edit=no_text,
+        ending="wrong file name",
+    ),
+    Attack("long-time", "brings a time stamp of 2 MB", edit=long_time, ending="unreadable time stamp"),
+    Attack("large-neighbours", "brings forty other notebooks of 190 MB", edit=large_neighbours),
 ]

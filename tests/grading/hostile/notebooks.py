@@ -125,6 +125,23 @@ def long_answer(made):
     made.cell("dual")["source"] += "# " + "la" * 1_000_000
 
 
+def odd_types(made):
+    odd = [1, None, {"cell_type": 5, "source": {"a": 1}}, {"metadata": "x", "cell_type": ["code"]}, {}]
+    taken = {"cell_type": "code", "metadata": {"nbgrader": {"grade_id": "check-dual"}}, "source": "4"}
+    made.cells[:0] = [*odd, {"source": [1, None, "1/0"]}, taken]
+    made.cells.append({"cell_type": "code", "metadata": {"nbgrader": {"grade_id": "setup"}}, "source": "check = print"})
+    made.notebook |= {"worksheets": {"cells": 5}, "nbformat": "four", "metadata": None}
+
+
+def many_cells(made):
+    for _ in range(30):
+        made.insert("print('x' * 190_000)")
+    cell = {"cell_type": "code", "metadata": {}, "source": "1", "outputs": []}
+    empty = "{}," * 1_000_000
+    made.cells[:0] = [cell] * 2_000
+    made.raw = json.dumps(made.notebook).replace('"cells": [', f'"cells": [{empty}', 1).encode()
+
+
 def raw_bytes(data: bytes):
     def edit(made: Submission) -> None:
         made.raw = data
@@ -165,4 +182,11 @@ ATTACKS = [
         ending="unreadable notebook",
     ),
     Attack("other-work", "is a notebook of another course", edit=other_assignment, earns=0, ending="wrong assignment"),
+    Attack("odd-types", "has numbers where texts belong, and cells with the identifiers of tests", edit=odd_types),
+    Attack(
+        "many-cells",
+        "has a million empty cells, two thousand short ones, and thirty that print all they may",
+        edit=many_cells,
+        ending="too many cells",
+    ),
 ]

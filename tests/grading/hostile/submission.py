@@ -5,13 +5,17 @@ from __future__ import annotations
 import copy
 import json
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import jupytext
+import nbformat
+from filelock import FileLock
 
 from kernelcourse.course.folder import Course
+from kernelcourse.course.library import library_for, locked_cells
 from kernelcourse.course.notebooks import read_source, write_notebook
 from kernelcourse.course.release import release
 from tests.course.conftest import temporary_course
@@ -151,6 +155,18 @@ def honest(released: dict, answers: Mapping[str, str] = RIGHT, place: Place | No
     for grade_id, text in answers.items():
         made.cell(grade_id)["source"] = place.fill(text) if place else text
     return made
+
+
+def copied_course(folder: Path, home: Course, template: Path) -> tuple[Course, dict]:
+    """The same, made once by whoever comes first and copied by all, with the library for its sandboxes."""
+    with FileLock(f"{template}.lock"):
+        if not template.exists():
+            course, _ = small_course(template.with_suffix(".draft"), home)
+            release = nbformat.read(course.exercises / ASSIGNMENT / f"{STEM}.ipynb", as_version=4)
+            library_for(STEM, locked_cells(release), course.root / ".grading" / "library")
+            course.root.rename(template)
+    shutil.copytree(template, folder)
+    return Course(folder), json.loads((folder / "exercises" / ASSIGNMENT / f"{STEM}.ipynb").read_bytes())
 
 
 def small_course(folder: Path, home: Course) -> tuple[Course, dict]:

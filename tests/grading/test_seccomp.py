@@ -1,0 +1,70 @@
+"""A sandbox refuses system calls that would get round its limits."""
+
+import errno
+import shutil
+import struct
+
+import pytest
+
+from kernelcourse.course import seccomp
+from kernelcourse.course.sandbox import Limits, Sandbox
+
+ALLOW = 0x7FFF0000
+
+
+def answer(program, architecture, number, argument=0):
+    """What the kernel would do with a call: an interpreter of the five instructions that we use."""
+    data = struct.pack("=IIQ6Q", number, architecture, 0, argument, 0, 0, 0, 0, 0)
+    code = [struct.unpack("=HBBI", program[i : i + 8]) for i in range(0, len(program), 8)]
+    position, value = 0, 0
+    while True:
+        operation, if_true, if_false, operand = code[position]
+        position += 1
+        if operation == 0x20:
+            (value,) = struct.unpack_from("=I", data, operand)
+        elif operation == 0x06:
+            return operand
+        else:
+            holds = {0x15: value == operand, 0x35: value >= operand, 0x45: bool(value & operand)}[operation]
+            position += if_true if holds else if_false
+
+
+@pytest.mark.parametrize(
+    ("machine", "architecture", "clone"), [("x86_64", 0xC000003E, 56), ("aarch64", 0xC00000B7, 220)]
+)
+def test_the_filter_refuses_what_it_names_and_nothing_else(machine, architecture, clone):
+    program = seccomp.program(machine)
+    column = ("x86_64", "aarch64").index(machine)
+    refused = {numbers[column] for numbers in seccomp._REFUSED.values()}
+    assert len(refused) == len(seccomp._REFUSED)
+    for number in range(600):
+        expected = 0x50000 | errno.EPERM if number in refused else ALLOW
+        assert answer(program, architecture, number) == (0x50000 | errno.ENOSYS if number == 435 else expected)
+    assert answer(program, architecture, clone, 0x11) == ALLOW  # a plain fork
+    assert answer(program, architecture, clone, 0x10000000) == 0x50000 | errno.EPERM  # with a new user namespace
+    assert answer(program, architecture ^ 0x40, 1) == answer(program, architecture, 0x40000001) == 0x50000 | errno.EPERM
+
+
+def test_a_machine_that_we_do_not_know_has_no_filter(monkeypatch):
+    monkeypatch.setattr(seccomp.platform, "machine", lambda: "vax")
+    assert seccomp.program() == b"" and seccomp.as_file() is None
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="no bubblewrap: tests/system.sh names it")
+def test_a_sandbox_has_no_memory_that_nobody_counts(library):
+    code = """
+import ctypes, os, threading
+call = ctypes.CDLL(None, use_errno=True)
+assert call.shmget(0, 10_000_000, 0o1600) == -1
+assert call.unshare(0x10000000) == -1 and call.unshare(0x20000) == -1
+for refused in (lambda: os.memfd_create("x"), lambda: os.sched_setaffinity(0, {0})):
+    try:
+        refused()
+    except PermissionError:
+        continue
+    raise AssertionError
+threading.Thread(target=print, args=("threads work",)).start()
+"""
+    with Sandbox(library, limits=Limits(seconds=5)) as sandbox:
+        outputs = sandbox.ask({"op": "run", "source": code, "seconds": 5}, 5)["outputs"]
+    assert [output.get("text") for output in outputs] == ["threads work\n"]
