@@ -111,7 +111,7 @@ def square(K: ArrayLike, name: str = "K") -> Array:
 
 def _symmetric(K: Array, slack: float, tile: int = 128) -> bool:
     """Tile by tile: a tile and its mirror image fit into the processor's cache, and no second matrix is needed."""
-    apart = []
+    apart: list[slice] = []
 
     def compare(rows: slice) -> None:
         for first in range(rows.start, len(K), tile):

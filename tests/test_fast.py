@@ -64,7 +64,7 @@ def way(request, monkeypatch):
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
     monkeypatch.setattr(fast, "WORTH_COMPILING", 0)
     monkeypatch.setattr(fast, "WORTH_A_THREAD", 0)
-    for name, value in {"ROWS": 7, "COLUMNS": 20, "_ENTRIES": 1000}.items():
+    for name, value in {"ROWS": 7, "COLUMNS": 20, "ENTRIES": 1000}.items():
         monkeypatch.setattr(tiles, name, value)
     return request.param
 

@@ -16,19 +16,18 @@ from scipy.linalg import blas
 from .. import fast
 from ..validation import Array
 
-ROWS, COLUMNS = 48, 256  # of a tile: 96 kB
+ENTRIES = 2**17  # of a tile in a matrix, some rows of it: 1 MB
+ROWS, COLUMNS = 48, 256  # of a tile that is used and forgotten: 96 kB
 SMALL_PRODUCT = 2**18  # multiplications that OpenBLAS does in one thread: so ours need not wait for its own
 MOST_COLUMNS = 32  # with more, one matrix product is faster than the difference of every pair
-
-_ENTRIES = 2**18  # that a thread of compiled loops takes at a time
 
 Tile = Callable[[slice, slice], Array]  # the values for some rows and columns, which the caller may change
 
 
 def of_products(X: Array, Z: Array, profile: Callable[[Array], Array]) -> Array:
     r"""`profile` of all $x_i^\top z_j$."""
-    K, products = _inner_products(X, Z)
-    return _fill(K, lambda rows, columns: profile(products(rows, columns)), symmetric=Z is X)
+    K = _inner_products(X, Z)
+    return _fill(K, lambda rows, columns: profile(K[rows, columns]), symmetric=Z is X)
 
 
 def of_distances(X: Array, Z: Array, metric: str, profile: Callable[[Array], Array]) -> Array:
@@ -44,8 +43,7 @@ def exp_of_squared_distances(X: Array, Z: Array, factor: float) -> Array:
     """
     if (loops := _loops(X, Z)) is not None:
         return _compiled(loops, X, Z, factor, squared=True)
-    K, tile = _exp_of_squared_distances(X, Z, factor)
-    return _fill(K, tile, symmetric=Z is X)
+    return _fill(*_exp_of_squared_distances(X, Z, factor), symmetric=Z is X)
 
 
 def exp_of_absolute_distances(X: Array, Z: Array, factor: float) -> Array:
@@ -65,13 +63,14 @@ def weighted_exp_of_distances(X: Array, Z: Array, weights: Array, factor: float,
         def work(rows: slice) -> None:
             loops.weighted_exp_of_distances(X_, Z_T, columns, sums, rows.start, rows.stop, squared, factor)
 
-        fast.in_threads(work, fast.slabs(len(X), len(Z), _ENTRIES), len(X) * len(Z))
+        fast.in_threads(work, fast.slabs(len(X), len(Z), ENTRIES), len(X) * len(Z))
         return sums.reshape(len(X), *weights.shape[1:])
     if not squared:
         return _weigh(_distances(X, Z, "cityblock", lambda D: _exp(D, factor)), len(X), weights)
-    slabs = [slice(len(X))] if _is_small(X) else fast.slabs(len(X), len(Z))  # of which a large product takes the room
-    parts = [X[rows] for rows in slabs]
-    return np.concatenate([_weigh(_exp_of_squared_distances(A, Z, factor)[1], len(A), weights) for A in parts])
+    if X.shape[1] * ROWS * COLUMNS <= SMALL_PRODUCT:
+        return _weigh(_exp_of_squared_distances(X, Z, factor, at_once=False)[1], len(X), weights)
+    parts = [X[rows] for rows in fast.slabs(len(X), len(Z))]
+    return np.concatenate([exp_of_squared_distances(part, Z, factor) @ weights for part in parts])
 
 
 def nearest_points(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
@@ -87,7 +86,7 @@ def nearest_points(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
         def work(rows: slice) -> None:
             loops.nearest_points(X_, Z_T, nearest, rows.start, rows.stop)
 
-        fast.in_threads(work, fast.slabs(len(X), len(Z), _ENTRIES), len(X) * len(Z))
+        fast.in_threads(work, fast.slabs(len(X), len(Z), ENTRIES), len(X) * len(Z))
         return nearest
     mean = Z.mean(axis=0)
     A, B = X - mean, Z - mean
@@ -113,24 +112,16 @@ def _reached(S: Array, kappa: int, block: int = 64) -> Array:
     return np.partition(maxima, -kappa, axis=1)[:, -kappa]
 
 
-def _inner_products(X: Array, Z: Array) -> tuple[Array, Tile]:
-    r"""Room for a matrix of values, and tiles of $x_i^\top z_j$; where Z is X, only those that reach the diagonal.
-
-    Each tile is a product of its own where that is a small one; else one large product fills the room with all of them.
-    """
-    if _is_small(X):
-        Z_T = np.ascontiguousarray(Z.T)
-        return np.empty((len(X), len(Z))), lambda rows, columns: X[rows] @ Z_T[:, columns]
-    # dsyrk fills one triangle, with 0 in the other
-    K = blas.dsyrk(1.0, np.ascontiguousarray(X).T, trans=1, lower=1).T if Z is X else X @ Z.T
-    return K, lambda rows, columns: K[rows, columns]
+def _inner_products(X: Array, Z: Array, scale: float = 1.0) -> Array:
+    r"""All $x_i^\top z_j$ times `scale`; where Z is X, only those on and above the diagonal, and 0 below it."""
+    if Z is X:
+        return blas.dsyrk(scale, np.ascontiguousarray(X).T, trans=1, lower=1).T
+    return (X if scale == 1 else scale * X) @ Z.T
 
 
-def _is_small(X: Array) -> bool:
-    return X.shape[1] * ROWS * COLUMNS <= SMALL_PRODUCT
-
-
-def _exp_of_squared_distances(X: Array, Z: Array, factor: float) -> tuple[Array, Tile]:
+def _exp_of_squared_distances(X: Array, Z: Array, factor: float, *, at_once: bool = True) -> tuple[Array, Tile]:
+    """Room for the matrix, and its tiles: from one product for all, or from one for each."""
+    room = np.empty((len(X), len(Z))) if at_once else np.empty((0, 0))
     with np.errstate(over="ignore", invalid="ignore"):
         mean = X.mean(axis=0)  # distances do not change, but far from the origin the three terms would cancel badly
         A = X - mean
@@ -138,20 +129,21 @@ def _exp_of_squared_distances(X: Array, Z: Array, factor: float) -> tuple[Array,
         a, b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
         rounding = np.finfo(float).eps * (a.max() + b.max())
     if not rounding * -factor < 0.5e-10:
-        return np.empty((len(X), len(Z))), _distances(X, Z, "sqeuclidean", lambda D: _exp(D, factor))
-    K, products = _inner_products(A, B)
+        return room, _distances(X, Z, "sqeuclidean", lambda D: _exp(D, factor))
+    if at_once:
+        room = _inner_products(A, B, -2 * factor)
+    a, b, A, B_T = factor * a, factor * b, -2 * factor * A, np.ascontiguousarray(B.T)
 
     def tile(rows: slice, columns: slice) -> Array:
-        D = products(rows, columns)
-        D *= -2
+        D = room[rows, columns] if at_once else A[rows] @ B_T[:, columns]
         D += b[columns]
         D += a[rows, None]
-        np.maximum(D, 0, out=D)
-        if Z is X and rows.start == columns.start:
-            np.fill_diagonal(D, 0)
-        return _exp(D, factor)
+        np.minimum(D, 0, out=D)
+        if at_once and Z is X:
+            np.fill_diagonal(D, 0)  # where the tile begins
+        return np.exp(D, out=D)
 
-    return K, tile
+    return room, tile
 
 
 def _distances(X: Array, Z: Array, metric: str, profile: Callable[[Array], Array]) -> Tile:
@@ -170,17 +162,15 @@ def _fill(K: Array, tile: Tile, *, symmetric: bool) -> Array:
     n, m = K.shape
 
     def work(rows: slice) -> None:
-        for columns in _cut(rows.start if symmetric else 0, m, COLUMNS):
-            values = tile(rows, columns)
-            if symmetric and columns.start == rows.start:
-                square = values[:, : len(values)]
-                below = np.tri(len(square), k=-1, dtype=bool)
-                square[below] = square.T[below]
-            K[rows, columns] = values
-            if symmetric:
-                K[columns, rows] = values.T
+        columns = slice(rows.start if symmetric else 0, m)
+        K[rows, columns] = tile(rows, columns)
+        if symmetric:
+            square = K[rows, rows]
+            below = np.tri(len(square), k=-1, dtype=bool)
+            square[below] = square.T[below]
+            K[rows.stop :, rows] = K[rows, rows.stop :].T
 
-    fast.in_threads(work, _cut(0, n, ROWS), n * m)
+    fast.in_threads(work, fast.slabs(n, m, ENTRIES), n * m)
     return K
 
 
@@ -212,5 +202,5 @@ def _compiled(loops: fast.Loops, X: Array, Z: Array, factor: float, *, squared: 
     def work(rows: slice) -> None:
         loops.exp_of_distances(X_, Z_T, K, rows.start, rows.stop, Z is X, squared, factor)
 
-    fast.in_threads(work, fast.slabs(len(X), len(Z), _ENTRIES), K.size)
+    fast.in_threads(work, fast.slabs(len(X), len(Z), ENTRIES), K.size)
     return K
