@@ -23,6 +23,19 @@ LANES = 32  # numbers that a search for the maximum looks at side by side
 # Products and sums may be fused, nothing else: `TO_WHOLE` relies on the order of operations.
 loop = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 
+loop_of_sums = njit(
+    cache=True, nogil=True, fastmath={"contract", "reassoc"}
+)  # where the order of summands does not matter
+
+
+@loop_of_sums
+def dot(x, y):
+    """The inner product; numpy's, for so few entries, costs more to call than to compute."""
+    total = 0.0
+    for j in range(len(x)):
+        total += x[j] * y[j]
+    return total
+
 
 # ---------------------------------------------------------------- Gram matrices
 
@@ -66,12 +79,30 @@ def exp_in_place(x, n, shift, x_bits, shift_bits):
 
 
 @loop
+def exp_of_distances_to_one(point, Z_T, left, columns, squared, factor, x, shift, shift_bits):
+    """One row of the matrix, for so many columns of Z_T from left on, into x."""
+    for j in range(columns):
+        x[j] = 0.0
+    for k in range(len(point)):
+        z, x_k = Z_T[k, left : left + columns], point[k]
+        if squared:
+            for j in range(columns):
+                x[j] += (x_k - z[j]) * (x_k - z[j])
+        else:
+            for j in range(columns):
+                x[j] += abs(x_k - z[j])
+    for j in range(columns):
+        x[j] *= factor
+    exp_in_place(x, columns, shift, x.view(np.int64), shift_bits)
+
+
+@loop
 def exp_of_distances(X, Z_T, K, first, last, symmetric, squared, factor):
     r"""$K_{ij} = \exp(\text{factor} \sum_k |x_{ik} - z_{jk}|^p)$ with p = 2 or 1, for the rows from first to last.
 
     Of a symmetric matrix, only what lies on and right of the diagonal's tiles is computed, and its mirror image stored.
     """
-    d, m = Z_T.shape
+    m = Z_T.shape[1]
     tile = np.empty((ROWS, COLUMNS))
     shift = np.empty(COLUMNS)
     shift_bits = shift.view(np.int64)
@@ -82,19 +113,7 @@ def exp_of_distances(X, Z_T, K, first, last, symmetric, squared, factor):
             columns = min(COLUMNS, m - left)
             for i in range(rows):
                 x = tile[i]
-                for j in range(columns):
-                    x[j] = 0.0
-                for k in range(d):
-                    z, x_k = Z_T[k, left : left + columns], X[top + i, k]
-                    if squared:
-                        for j in range(columns):
-                            x[j] += (x_k - z[j]) * (x_k - z[j])
-                    else:
-                        for j in range(columns):
-                            x[j] += abs(x_k - z[j])
-                for j in range(columns):
-                    x[j] *= factor
-                exp_in_place(x, columns, shift, x.view(np.int64), shift_bits)
+                exp_of_distances_to_one(X[top + i], Z_T, left, columns, squared, factor, x, shift, shift_bits)
                 row = K[top + i, left : left + columns]
                 for j in range(columns):
                     row[j] = x[j]
@@ -104,6 +123,24 @@ def exp_of_distances(X, Z_T, K, first, last, symmetric, squared, factor):
                     for i in range(rows):
                         row[i] = tile[i, j]
             left += columns
+
+
+@loop
+def weighted_exp_of_distances(X, Z_T, weights, sums, first, last, squared, factor):
+    """Add to each row of sums, from first to last, the matrix that `exp_of_distances` gives times each row of weights.
+
+    The matrix is there a few entries at a time, and never stored.
+    """
+    m = Z_T.shape[1]
+    x, shift = np.empty(COLUMNS), np.empty(COLUMNS)
+    shift_bits = shift.view(np.int64)
+    for top in range(first, last, ROWS):
+        for left in range(0, m, COLUMNS):
+            columns = min(COLUMNS, m - left)
+            for i in range(top, min(top + ROWS, last)):
+                exp_of_distances_to_one(X[i], Z_T, left, columns, squared, factor, x, shift, shift_bits)
+                for c in range(len(weights)):
+                    sums[i, c] += dot(x[:columns], weights[c, left : left + columns])
 
 
 @loop

@@ -7,13 +7,15 @@ installation without numba (`pip install kernelcourse[fast]`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+T = TypeVar("T")
 Loops = Any  # the module of compiled loops, or None
 
 SLAB = 2**20  # entries of a Gram matrix that are worked on at a time: 8 MB
@@ -80,3 +82,37 @@ def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], entries: in
     with ThreadPoolExecutor(count) as pool:
         for _ in pool.map(work, parts):  # which raises what went wrong in a thread
             pass
+
+
+def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
+    """The results of jobs that do not depend on each other, in order; in threads if that is worth while.
+
+    The linear algebra is told to use one thread for each of them: many small products in two threads get in each
+    other's way. That takes threadpoolctl; where it is missing, one job follows the other.
+
+    >>> side_by_side([lambda: 1, lambda: 2])
+    [1, 2]
+    """
+    count = min(threads(), len(jobs)) if _pools() is not None else 1
+    with one_thread():
+        if count < 2:
+            return [job() for job in jobs]
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(count) as pool:
+            return list(pool.map(lambda job: job(), jobs))
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Within it the linear algebra uses one thread: for short products, where two cost more than they save."""
+    return nullcontext() if _pools() is None else _pools().limit(limits=1)
+
+
+@cache
+def _pools() -> Any:
+    """The thread pools of the linear algebra, all loaded by the time that this is asked for."""
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:
+        return None
+    return ThreadpoolController()

@@ -26,14 +26,18 @@ def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False) ->
     A = K if overwrite and K.flags.c_contiguous and K.flags.writeable else np.array(K, order="C")
     diagonal = np.diag(A) + ridge
     np.fill_diagonal(A, diagonal)
-    norm = largest_row_sum(A)
+    # K has no negative eigenvalue, so all of the sum are between the ridge and the trace: often that is all one needs
+    # to know of its condition. If not, the norm has to be taken before the factor takes A's place.
+    rounding = n * np.finfo(float).eps
+    easy = bool(ridge > 1e6 * rounding * diagonal.sum())
+    norm = 0.0 if easy else largest_row_sum(A)
     if not np.isfinite(norm):
         raise OverflowError("the matrix to solve with has entries too large for a float: scale the data down")
     # LAPACK counts by columns and so sees the transpose: the factor goes above A's diagonal, what is below stays.
     factor, failed = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
     if not failed:
-        reciprocal_condition, _ = lapack.dpocon(factor, norm, uplo="L")
-        if reciprocal_condition > n * np.finfo(float).eps:
+        reciprocal_condition = np.inf if easy else lapack.dpocon(factor, norm, uplo="L")[0]
+        if reciprocal_condition > rounding:
             return lapack.dpotrs(factor, t, lower=1)[0]
         trouble = f"is singular to working precision (reciprocal condition number {reciprocal_condition:.1e})"
     else:

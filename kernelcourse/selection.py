@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .fast import side_by_side
 from .gram import centre, centred_targets
 from .kernels.kernel import Kernel
 from .linalg import refuse_negative
@@ -181,14 +183,30 @@ def _along_paths(
         same_length(y, "y", len(points))
         K = model.kernel(points)
         values = [settings[i][path] for i in members]
-        for fold, (train, test) in enumerate(folds):
-            train, test = np.asarray(train), np.asarray(test)
-            predictions = model._along_path(K[np.ix_(train, train)], y[train], K[np.ix_(test, train)], values)
-            if predictions is None:
+        jobs = [partial(_fold_scores, _fresh(model), K, y, fold, values, metric) for fold in folds]
+        found = side_by_side(jobs) if model.path_in_threads else [job() for job in jobs]
+        for fold, column in enumerate(found):
+            if column is None:
                 return None
-            judge = model._agreement if metric is None else metric
-            scores[members, fold] = [judge(y[test], prediction) for prediction in predictions]
+            scores[members, fold] = column
     return scores.mean(axis=1)
+
+
+def _fold_scores(
+    model: Any,
+    K: Array,
+    y: Any,
+    fold: Split,
+    values: list[Any],
+    metric: Callable[[Any, Any], float] | None,
+) -> list[float] | None:
+    """The score for every value along the path, or None where the model wants a fit for each."""
+    train, test = np.asarray(fold[0]), np.asarray(fold[1])
+    predictions = model._along_path(K[np.ix_(train, train)], y[train], K[np.ix_(test, train)], values)
+    if predictions is None:
+        return None
+    judge = model._agreement if metric is None else metric
+    return [judge(y[test], prediction) for prediction in predictions]
 
 
 class RidgePath(NamedTuple):

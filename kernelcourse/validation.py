@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .fast import in_threads
+
 Array = NDArray[np.float64]
 
 
@@ -107,14 +109,18 @@ def square(K: ArrayLike, name: str = "K") -> Array:
     return array
 
 
-def _symmetric(K: Array, slack: float, tile: int = 256) -> bool:
+def _symmetric(K: Array, slack: float, tile: int = 128) -> bool:
     """Tile by tile: a tile and its mirror image fit into the processor's cache, and no second matrix is needed."""
-    parts = [slice(first, first + tile) for first in range(0, len(K), tile)]
-    return all(
-        np.abs(K[rows, columns] - K[columns, rows].T).max() <= slack
-        for i, rows in enumerate(parts)
-        for columns in parts[i:]
-    )
+    apart: list[slice] = []
+
+    def compare(rows: slice) -> None:
+        for first in range(rows.start, len(K), tile):
+            one, other = K[rows, first : first + tile], K[first : first + tile, rows].T
+            if not apart and not (np.array_equal(one, other) if slack == 0 else np.abs(one - other).max() <= slack):
+                apart.append(rows)
+
+    in_threads(compare, [slice(first, first + tile) for first in range(0, len(K), tile)], K.size)
+    return not apart
 
 
 def signs(y: ArrayLike, name: str = "y", *, length: int | None = None) -> Array:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -41,7 +42,7 @@ from kernelcourse import (
     svm_sgd,
 )
 from kernelcourse.algorithms import svm
-from kernelcourse.kernels import slabs
+from kernelcourse.kernels import tiles
 from kernelcourse.linalg import solve_ridge, solve_ridges
 from kernelcourse.validation import KernelCourseWarning
 
@@ -53,18 +54,33 @@ y = np.where(t > 0, 1.0, -1.0)
 K = Gaussian(1.0)(X)
 
 
+original = fast.slabs
+
+
 @pytest.fixture(params=["plain", "compiled"])
 def way(request, monkeypatch):
-    """Every job, however small, by numpy alone or by the compiled loops; in slabs of a few rows, in two threads."""
+    """Every job, however small, by numpy alone or by the compiled loops; in tiles of a few rows, in two threads."""
     monkeypatch.setenv("KERNELCOURSE_FAST", "0" if request.param == "plain" else "1")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
     monkeypatch.setattr(fast, "WORTH_COMPILING", 0)
     monkeypatch.setattr(fast, "WORTH_A_THREAD", 0)
-    monkeypatch.setattr(slabs, "ENTRIES", 1000)
+    for name, value in {"ROWS": 7, "COLUMNS": 20, "ENTRIES": 1000}.items():
+        monkeypatch.setattr(tiles, name, value)
     return request.param
 
 
 # ---------------------------------------------------------------- where they come from
+
+
+def test_jobs_side_by_side_keep_their_order_and_their_errors(way):
+    assert fast.side_by_side([lambda i=i: i * i for i in range(20)]) == [i * i for i in range(20)]
+    with pytest.raises(ZeroDivisionError):
+        fast.side_by_side([lambda: 1, lambda: 1 / 0])
+
+
+def test_without_threadpoolctl_one_job_follows_the_other(monkeypatch):
+    monkeypatch.setattr(fast, "_pools", lambda: None)
+    assert fast.side_by_side([threading.current_thread, threading.current_thread]) == [threading.main_thread()] * 2
 
 
 def test_numba_is_imported_for_large_jobs_only_and_can_be_declined():
@@ -123,18 +139,48 @@ FORMULAS = [
 
 @pytest.mark.parametrize(("k", "formula"), FORMULAS, ids=lambda v: repr(v) if not callable(v) else "")
 @pytest.mark.parametrize("n", [1, 5, 90])
-def test_matrices_are_the_formula_in_slabs_and_triangles(way, k, formula, n):
+def test_matrices_are_the_formula_in_tiles_and_triangles(way, k, formula, n):
     A = X[:n]
     gram = k(A)
     np.testing.assert_allclose(gram, formula(A, A), rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(gram, gram.T)
     np.testing.assert_allclose(k(A, Z), formula(A, Z), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(k(A, np.asfortranarray(Z)), formula(A, Z), rtol=1e-12, atol=1e-12)
+    for weights in (t[:70], rng.normal(size=(70, 3))):
+        np.testing.assert_allclose(k.times(A, Z, weights), formula(A, Z) @ weights, rtol=1e-12, atol=1e-11)
+        np.testing.assert_allclose(k.times(A, Z, weights, entries=200), formula(A, Z) @ weights, rtol=1e-12, atol=1e-11)
 
 
 def test_many_columns_go_by_one_product(way):
-    wide = rng.normal(size=(30, slabs.MOST_COLUMNS + 8))
-    np.testing.assert_allclose(Gaussian(5.0)(wide), np.exp(-cdist(wide, wide, "sqeuclidean") / 50), rtol=1e-12)
+    wide = rng.normal(size=(30, tiles.MOST_COLUMNS + 8))
+    exact = np.exp(-cdist(wide, wide, "sqeuclidean") / 50)
+    np.testing.assert_allclose(Gaussian(5.0)(wide), exact, rtol=1e-12)
+    np.testing.assert_allclose(Gaussian(5.0).times(wide, wide, t[:30]), exact @ t[:30], rtol=1e-12)
+    np.testing.assert_allclose(Polynomial(3)(wide), (wide @ wide.T + 1) ** 3, rtol=1e-12, atol=1e-9)
+
+
+def test_large_products_with_weights_are_made_in_slabs(way, monkeypatch):
+    monkeypatch.setattr(fast, "slabs", lambda n, m, entries=200: original(n, m, min(entries, 200)))
+    wide = rng.normal(size=(30, tiles.MOST_COLUMNS + 8))
+    exact = np.exp(-cdist(wide, wide, "sqeuclidean") / 50)
+    np.testing.assert_allclose(Gaussian(5.0).times(wide, wide, t[:30]), exact @ t[:30], rtol=1e-12)
+
+
+@pytest.mark.parametrize("base", [Gaussian, Laplacian])
+def test_a_subclass_with_a_formula_of_its_own_is_taken_at_its_word(way, base):
+    class Doubled(base):
+        def formula(self, X, Z):
+            return 2 * super().formula(X, Z)
+
+    np.testing.assert_allclose(Doubled(1.0).times(X, Z, t[:70]), 2 * base(1.0)(X, Z) @ t[:70], rtol=1e-12)
+
+
+def test_weights_that_do_not_fit_the_points_are_refused():
+    for k, weights in ((Gaussian(1.0), t), (Linear(), t[:, None]), (Gaussian(1.0), 1.0)):
+        with pytest.raises(ValueError, match="Z has 70 points: a weight for each is wanted"):
+            k.times(X, Z, weights)
+    with pytest.raises(ValueError, match="same number of columns, got 3 and 2"):
+        Gaussian(1.0).times(X, Z[:, :2], t[:70])
 
 
 def test_matrices_larger_than_a_tile(way):
@@ -169,7 +215,7 @@ def test_points_that_cannot_be_written_to_are_taken(way):
 @pytest.mark.parametrize("kappa", [1, 4, 70])
 def test_nearest_points_are_those_of_the_sorted_distances(way, kappa):
     tied = np.vstack([Z[:30], Z[:40]])  # thirty points come twice: the first of equals is the nearer
-    found = slabs.nearest_points(X, tied, kappa)
+    found = tiles.nearest_points(X, tied, kappa)
     np.testing.assert_array_equal(found, np.argsort(cdist(X, tied, "sqeuclidean"), axis=1, kind="stable")[:, :kappa])
 
 
@@ -177,7 +223,7 @@ def test_nearest_points_among_many(way):
     many = rng.integers(0, 12, size=(3000, 2)).astype(float)  # many at the same place
     D = ((X[:20, None, :2].round() - many) ** 2).sum(axis=2)
     exact = np.argsort(D, axis=1, kind="stable")[:, :5]
-    np.testing.assert_array_equal(slabs.nearest_points(X[:20, :2].round(), many, 5), exact)
+    np.testing.assert_array_equal(tiles.nearest_points(X[:20, :2].round(), many, 5), exact)
     np.testing.assert_array_equal(nearest(D, 5), exact)
     np.testing.assert_array_equal(nearest(D[:3, :300], 5), nearest_by_the_book(D[:3, :300], 5))
 
@@ -301,8 +347,7 @@ def test_conjugate_gradients_hand_over_when_products_run_out():
 # ---------------------------------------------------------------- estimators and searches
 
 
-def test_estimators_predict_in_slabs_what_the_whole_matrix_gives(way, monkeypatch):
-    monkeypatch.setattr("kernelcourse.estimators.base.slabs", lambda n, m: fast.slabs(n, m, 200))
+def test_estimators_predict_without_the_matrix_what_it_gives(way):
     k = Gaussian(1.0)
     model = KernelRidge(k, ridge=0.1).fit(X, t)
     np.testing.assert_allclose(model.predict(Z), predict(k(Z, X), model.a_), atol=1e-12)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from math import exp
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
-from ..fast import compiled, in_rows
+from ..fast import compiled, in_rows, one_thread
 from ..linalg import solve_ridge
 from ..validation import (
     Array,
@@ -254,6 +255,11 @@ def logistic_newton_cg(
     """
     K, y, ridge = _problem(K, y, _penalty(ridge))
     tol, max_products = real(tol, "tol", above=0), whole(max_products, "max_products", at_least=1)
+    with one_thread() if len(y) < 4000 else nullcontext():
+        return _newton_cg(K, y, ridge, tol, max_products)
+
+
+def _newton_cg(K: Array, y: Array, ridge: float, tol: float, max_products: int) -> LogisticFit:
     sign = 2 * y - 1
 
     def gradient(a: Array, f: Array) -> Array:

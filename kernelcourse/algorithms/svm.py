@@ -19,13 +19,14 @@ $$\frac{P - D}{2\,\text{lam}} = \sum_i (C - \alpha_i) \max\{0, 1 - y_i f(x_i)\} 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
-from ..fast import compiled, in_rows
+from ..fast import compiled, in_rows, one_thread
 from ..validation import Array, flag, generator, points, real, signs, square, vector, warn, whole
 
 
@@ -201,8 +202,7 @@ def kernel_svm(
     (array([1.  , 0.25]), array([1]))
     """
     K, y, lam = _problem(K, y, lam)
-    dual, gap, max_steps = _dual(K, y, lam, offset=False), real(gap, "gap", above=0), whole(max_steps, "max_steps")
-    return _solved(dual, _start(dual, alpha0), lam=lam, gap=gap, max_steps=max_steps)
+    return solved(K, y, lam=lam, offset=False, gap=gap, max_steps=max_steps, alpha0=alpha0)
 
 
 def kernel_svm_with_offset(
@@ -226,9 +226,7 @@ def kernel_svm_with_offset(
     (array([0.5, 0.5]), 1.0)
     """
     K, y, lam = _problem(K, y, lam)
-    _require_both(y)
-    dual, gap, max_steps = _dual(K, y, lam, offset=True), real(gap, "gap", above=0), whole(max_steps, "max_steps")
-    return _solved(dual, _start(dual, alpha0), lam=lam, gap=gap, max_steps=max_steps)
+    return solved(K, y, lam=lam, offset=True, gap=gap, max_steps=max_steps, alpha0=alpha0)
 
 
 def svm_path(
@@ -248,20 +246,8 @@ def svm_path(
     >>> [fit.alpha for fit in svm_path([[1.0, 0.0], [0.0, 4.0]], [1, -1], lams=[0.25, 0.5])]
     [array([1.  , 0.25]), array([0.5 , 0.25])]
     """
-    values = vector(lams, "lams")
     K, y, _ = _problem(K, y, 1.0)
-    if flag(offset, "offset"):
-        _require_both(y)
-    gap, max_steps = real(gap, "gap", above=0), whole(max_steps, "max_steps")
-    fits: dict[int, SVMFit] = {}
-    alpha, before = None, 1.0
-    for i in np.argsort(-values):
-        lam = real(values[i], "lams", above=0)
-        dual = _dual(K, y, lam, offset=offset)
-        start = _start(dual, None if alpha is None else alpha * (before / lam))
-        fits[i] = _solved(dual, start, lam=lam, gap=gap, max_steps=max_steps)
-        alpha, before = fits[i].alpha, lam
-    return [fits[i] for i in range(len(values))]
+    return solved_path(K, y, lams=vector(lams, "lams"), offset=offset, gap=gap, max_steps=max_steps)
 
 
 def svm_sgd(K: ArrayLike, y: ArrayLike, *, lam: float, steps: int, rng: Any = None, averaged: bool = True) -> Array:
@@ -294,6 +280,44 @@ def svm_sgd(K: ArrayLike, y: ArrayLike, *, lam: float, steps: int, rng: Any = No
                 total[i] += steps - t + 1  # this hit is in all iterates from t to the last
                 f += y[i] * K[i]
     return total / (lam * steps * (steps + 1)) if averaged else hits / (2 * lam * steps)
+
+
+# ---------------------------------------------------------------- for a K that is known to be a Gram matrix
+
+
+def solved(
+    K: Array,
+    y: Array,
+    *,
+    lam: float,
+    offset: bool,
+    gap: float,
+    max_steps: int = 1_000_000,
+    alpha0: ArrayLike | None = None,
+) -> SVMFit:
+    """`kernel_svm`, or with an offset `kernel_svm_with_offset`, without another look at all of K and y."""
+    lam, gap, max_steps = real(lam, "lam", above=0), real(gap, "gap", above=0), whole(max_steps, "max_steps")
+    if flag(offset, "offset"):
+        _require_both(y)
+    dual = _dual(K, y, lam, offset=offset)
+    point, steps = _solve(dual, _start(dual, alpha0), gap=gap, max_steps=max_steps)
+    if not point.gap <= gap:
+        warn(_stopped_before(point.gap, gap, _reason(steps, max_steps)))
+    return _fit(dual, point, steps=steps, lam=lam)
+
+
+def solved_path(
+    K: Array, y: Array, *, lams: Array, offset: bool, gap: float, max_steps: int = 1_000_000
+) -> list[SVMFit]:
+    """`svm_path`, without another look at all of K and y."""
+    fits: dict[int, SVMFit] = {}
+    alpha, before = None, 1.0
+    for i in np.argsort(-lams):
+        lam = real(lams[i], "lams", above=0)
+        start = None if alpha is None else alpha * (before / lam)
+        fits[i] = solved(K, y, lam=lam, offset=offset, gap=gap, max_steps=max_steps, alpha0=start)
+        alpha, before = fits[i].alpha, lam
+    return [fits[i] for i in range(len(lams))]
 
 
 # ---------------------------------------------------------------- the dual, in signed coefficients
@@ -375,14 +399,6 @@ def _fit(dual: _Dual, point: _Point, *, steps: int, lam: float) -> SVMFit:
 # ---------------------------------------------------------------- cheap steps first, exact ones at the end
 
 
-def _solved(dual: _Dual, c: Array, *, lam: float, gap: float, max_steps: int) -> SVMFit:
-    """The fit that the search from c ends with, and a warning where it missed the gap."""
-    point, steps = _solve(dual, c, gap=gap, max_steps=max_steps)
-    if not point.gap <= gap:
-        warn(_stopped_before(point.gap, gap, _reason(steps, max_steps)))
-    return _fit(dual, point, steps=steps, lam=lam)
-
-
 def _solve(dual: _Dual, c: Array, *, gap: float, max_steps: int) -> tuple[_Point, int]:
     """A point that reaches `gap`, or else the best one met on the way there, and the steps taken."""
 
@@ -392,8 +408,9 @@ def _solve(dual: _Dual, c: Array, *, gap: float, max_steps: int) -> tuple[_Point
     n, steps = len(c), 0
     best = point = _certify(dual, c)
 
-    # First a look at a warm start. For few points, more than three passes cost more than they save below.
-    passes = 3 if n < 1000 and compiled(n * n) is None else 18
+    # First a look at a warm start. For few points, more than three passes cost more than they save below; a pass is
+    # O(n^2) and what comes below O(n^3), so that for many points more of them pay.
+    passes = 3 if n < 1000 and compiled(n * n) is None else max(18, n // 100)
     for number in range(passes + 1):
         if best.gap <= gap or steps >= max_steps:
             return best, steps
@@ -437,14 +454,21 @@ def _descend(dual: _Dual, c: Array, r: Array, steps: int) -> int:
 
 def _single_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array, steps: int) -> int:
     r"""Move the $c_i$ that gains most, $\delta r_i - \frac12 \delta^2 K_{ii}$, keeping $r = y - Kc$; steps taken."""
+    half, goal, gain = 0.5 * diag, np.empty_like(r), np.empty_like(r)
     for step in range(steps):
-        best = np.minimum(hi, np.maximum(lo, c + r / diag))
-        delta = best - c
-        i = np.argmax(delta * (r - 0.5 * diag * delta))
+        np.divide(r, diag, out=goal)
+        goal += c
+        np.maximum(goal, lo, out=goal)
+        np.minimum(goal, hi, out=goal)
+        delta = goal - c
+        np.multiply(delta, half, out=gain)
+        np.subtract(r, gain, out=gain)
+        gain *= delta
+        i = int(gain.argmax())
         if delta[i] == 0:
             return step
-        c[i] = best[i]
-        r -= delta[i] * K[i]
+        c[i] = goal[i]
+        r -= np.multiply(K[i], delta[i], out=gain)
     return steps
 
 
@@ -455,18 +479,34 @@ def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array,
     $K_{ii} + K_{jj} - 2K_{ij}$.
     """
     floor = max(1e-12 * diag.max(), _TINY)  # two points at one place have curvature 0
+    up = np.where(c < hi, 0.0, -np.inf)  # what can go up, as a summand
+    down = np.where(c > lo, 1.0, 0.0)  # what can go down, as a factor
+    gain, curvature = np.empty_like(r), np.empty_like(r)  # used again and again: a step is a few short passes over n
     for step in range(steps):
-        i = np.argmax(np.where(c < hi, r, -np.inf))
-        slope = np.where(c > lo, np.maximum(0.0, r[i] - r), 0.0)
-        curvature = np.maximum(floor, diag[i] + diag - 2 * K[i])
-        j = np.argmax(slope * slope / curvature)
-        if slope[j] == 0 or c[i] == hi[i]:
+        i = int(np.add(r, up, out=gain).argmax())
+        r_i, room_i = float(r[i]), float(hi[i] - c[i])
+        np.multiply(K[i], -2.0, out=curvature)
+        curvature += diag
+        curvature += diag[i]
+        np.maximum(curvature, floor, out=curvature)
+        np.subtract(r_i, r, out=gain)
+        gain *= down
+        np.maximum(gain, 0.0, out=gain)
+        gain *= gain
+        gain /= curvature
+        j = int(gain.argmax())
+        if gain[j] == 0 or room_i == 0:
             return step
-        room_i, room_j = hi[i] - c[i], c[j] - lo[j]
-        delta = min(slope[j] / curvature[j], room_i, room_j)
+        room_j = float(c[j] - lo[j])
+        delta = min((r_i - float(r[j])) / float(curvature[j]), room_i, room_j)
         c[i] = hi[i] if delta == room_i else c[i] + delta
         c[j] = lo[j] if delta == room_j else c[j] - delta
-        r -= delta * (K[i] - K[j])
+        for k in (i, j):
+            up[k] = 0.0 if c[k] < hi[k] else -np.inf
+            down[k] = 1.0 if c[k] > lo[k] else 0.0
+        np.subtract(K[j], K[i], out=gain)
+        gain *= delta
+        r += gain
     return steps
 
 
@@ -484,17 +524,29 @@ def _put_on_margin(dual: _Dual, point: _Point, rounds: int) -> tuple[_Point, int
         free = np.flatnonzero(np.isnan(guess))
         if len(free) == 0 or np.array_equal(guess, last, equal_nan=True):
             return best, solved
-        c = np.where(np.isnan(guess), c, guess)
-        solve = _kkt_solver(K[np.ix_(free, free)], np.zeros(len(free)), offset=dual.offset)
-        step, step_b = solve((y - K @ c - b)[free], -c.sum())
+        held = np.where(np.isnan(guess), c, guess)
+        f = _moved(K, f, c, held)
+        with one_thread() if len(free) < 1000 else nullcontext():
+            solve = _kkt_solver(K[np.ix_(free, free)], np.zeros(len(free)), offset=dual.offset)
+            step, step_b = solve((y - f - b)[free], -held.sum())
+        c = held.copy()
         c[free] += step
+        f = _moved(K, f, held, c)
         b += step_b
-        tried = _certify(dual, c)
-        f = tried.f
         balanced = not dual.offset or abs(c.sum()) <= 1e-12 * np.abs(c).sum()
         if balanced and np.all((lo <= c) & (c <= hi)):
+            tried = _certify(dual, c)
+            f = tried.f
             best = min(best, tried, key=lambda p: p.gap)
     return best, rounds
+
+
+def _moved(K: Array, f: Array, c: Array, to: Array) -> Array:
+    """K to, from f = K c: only what has changed counts."""
+    changed = np.flatnonzero(c != to)
+    if 3 * len(changed) > len(c):
+        return K @ to
+    return f + (to - c)[changed] @ K[changed]
 
 
 def _solve_open(dual: _Dual, point: _Point, size: int, *, gap: float, max_steps: int) -> tuple[_Point, int]:

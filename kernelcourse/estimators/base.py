@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..fast import slabs
 from ..kernels.kernel import Kernel
 from ..validation import Array, from_sklearn, points, same_length, vector
 
@@ -206,17 +205,14 @@ class KernelMixin:
         return X if isinstance(X, np.ndarray) else list(X)
 
     def _expansion(self, X: Any, weights: Array) -> Array:
-        r"""$\sum_i w_i k(x_i, x)$ at each point x, over the points $x_i$ that have a weight.
-
-        A slab of rows at a time: the matrix of all $k(x, x_i)$ is never formed.
-        """
+        r"""$\sum_i w_i k(x_i, x)$ at each point x, over the points $x_i$ that have a weight."""
         weighty = np.flatnonzero(weights if weights.ndim == 1 else weights.any(axis=1))
         X_train = self.X_
         if len(weighty) < len(weights):
             weighty = weighty if len(weighty) else np.zeros(1, dtype=int)
             weights = weights[weighty]
             X_train = X_train[weighty] if isinstance(X_train, np.ndarray) else [X_train[i] for i in weighty]
-        return np.concatenate([self.kernel(X[rows], X_train) @ weights for rows in slabs(len(X), len(X_train))])
+        return self.kernel.times(X, X_train, weights)
 
 
 class Regressor(Estimator):

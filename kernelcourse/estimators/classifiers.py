@@ -9,7 +9,7 @@ import numpy as np
 from ..algorithms import logistic, neighbors, perceptron, svm
 from ..fast import slabs
 from ..kernels.kernel import Kernel
-from ..kernels.slabs import nearest_points
+from ..kernels.tiles import nearest_points
 from ..kernels.vectors import FALLING_WITH_DISTANCE, Gaussian
 from ..validation import Array, flag, real, whole
 from .base import Classifier, KernelMixin, ScoringClassifier, one_against_rest, side_by_side
@@ -298,9 +298,8 @@ class KernelSVM(KernelMixin, ScoringClassifier):
         X = self._training_points(X)
         codes = self._encode(y, len(X))
         K = self.kernel(X)
-        solve = svm.kernel_svm_with_offset if flag(self.offset, "offset") else svm.kernel_svm
         problems = one_against_rest(codes, len(self.classes_))
-        fits = [solve(K, signs, lam=self.lam, gap=self.gap) for signs in problems]
+        fits = [svm.solved(K, signs, lam=self.lam, offset=self.offset, gap=self.gap) for signs in problems]
         self.c_ = side_by_side([f.alpha * signs for f, signs in zip(fits, problems, strict=True)])
         self.b_ = side_by_side([np.array([f.b]) for f in fits])[0]
         self.gap_ = [f.gap for f in fits]
@@ -309,14 +308,15 @@ class KernelSVM(KernelMixin, ScoringClassifier):
         return self
 
     path = "lam"
+    path_in_threads = True  # it is made of many short products
 
     def _along_path(self, K: Array, y: Any, K_test: Array, lams: list[Any]) -> list[Any]:
         """The predictions for many lams, each solution the start of the next."""
-        lams = [real(lam, "lam", above=0) for lam in lams]
+        values = np.array([real(lam, "lam", above=0) for lam in lams])
         codes = self._encode(y, len(K))
         columns = []
         for signs in one_against_rest(codes, len(self.classes_)):
-            fits = svm.svm_path(K, signs, lams=lams, gap=self.gap, offset=self.offset)
+            fits = svm.solved_path(K, signs, lams=values, gap=self.gap, offset=self.offset)
             alpha, b = np.array([f.alpha for f in fits]), np.array([f.b for f in fits])
             columns.append((alpha * signs) @ K_test.T + b[:, None])  # (lams, test points)
         return [self._decide(side_by_side(list(scores))) for scores in zip(*columns, strict=True)]

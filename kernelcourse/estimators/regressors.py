@@ -104,6 +104,7 @@ class KernelRidge(KernelMixin, Regressor):
         return self
 
     path = "ridge"
+    path_in_threads = False  # its one long reduction keeps the interpreter to itself
 
     def _along_path(self, K: Array, y: Any, K_test: Array, ridges: list[Any]) -> list[Array] | None:
         """The predictions for many ridges, from one reduction of K; None where they want a fit each."""

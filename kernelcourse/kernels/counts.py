@@ -59,6 +59,9 @@ class ObjectKernel(Kernel):
         return rf"\left({inner}\right)" if binding > SUM and inner.startswith(r"\sum") else inner
 
 
+_DENSE = 0.1  # of the counts not 0: then a product of whole matrices is faster than one that looks for them
+
+
 class CountKernel(ObjectKernel):
     r"""$k(x, x') = \sum_u c_u(x)\, c_u(x')$ where $c_u(x)$ counts the part u in x (lecture B, 6.2).
 
@@ -100,8 +103,10 @@ class CountKernel(ObjectKernel):
     def formula(self, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
         both = X if Z is X else [*X, *Z]
         C = count_matrix(both, dict.fromkeys(chain.from_iterable(both)))
-        A, B = C[: len(X)], C[-len(Z) :]
-        return (A @ B.T).toarray()
+        if C.nnz > _DENSE * np.prod(C.shape):
+            C = C.toarray()
+        K = C @ C.T if Z is X else C[: len(X)] @ C[-len(Z) :].T
+        return K if isinstance(K, np.ndarray) else K.toarray()
 
     def _diag(self, X: Sequence[Mapping[Any, float]]) -> Array:
         return np.array([sum(count**2 for count in counts.values()) for counts in X], dtype=float)

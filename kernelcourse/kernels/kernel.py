@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..fast import SLAB, slabs
 from ..validation import Array, numeric, points, real, whole
 
 # How tightly a kernel's printed form binds, as in Python: a sum needs parentheses inside a product.
@@ -47,13 +48,22 @@ class Kernel(ABC):
 
     def __call__(self, X: Any, Z: Any = None) -> Array:
         """The Gram matrix of X, or the matrix of k between the points of X and those of Z."""
-        same = Z is None or Z is X
-        X = self.inputs(X, "X")
-        Z = X if same else self.inputs(Z, "Z")
-        # By Cauchy-Schwarz no entry exceeds the diagonal: checking n values vouches for n * m.
-        for A, name in ((X, "X"), (Z, "Z"))[: 1 if same else 2]:
-            self._finite_diag(A, name)
-        return self.formula(X, Z)
+        return self.formula(*self._pair(X, Z))
+
+    def times(self, X: Any, Z: Any, a: Any, *, entries: int = SLAB) -> Array:
+        r"""$k(X, Z)\, a$ for a vector, or a matrix of several: `k(X, Z) @ a`, where k(X, Z) is never formed.
+
+        At most so many `entries` of it are there at a time, or one row.
+
+        >>> from kernelcourse import Linear
+        >>> Linear().times([[1.0], [2.0]], [[1.0], [10.0]], [1.0, 1.0])
+        array([11., 22.])
+        """
+        X, Z = self._pair(X, Z)
+        a = numeric(a, "a")
+        if a.ndim not in (1, 2) or len(a) != len(Z):
+            raise ValueError(f"a has shape {a.shape}, but Z has {len(Z)} points: a weight for each is wanted")
+        return self._times(X, Z, a, entries)
 
     def diag(self, X: Any) -> Array:
         """The values k(x, x), one for each point, without forming the matrix."""
@@ -70,6 +80,18 @@ class Kernel(ABC):
     @abstractmethod
     def formula(self, X: Any, Z: Any) -> Array:
         """A new matrix of all k(x_i, z_j), which the caller may change; `Z is X` asks for the Gram matrix."""
+
+    def _times(self, X: Any, Z: Any, a: Array, entries: int) -> Array:
+        return np.concatenate([self.formula(X[rows], Z) @ a for rows in slabs(len(X), len(Z), entries)])
+
+    def _pair(self, X: Any, Z: Any) -> tuple[Any, Any]:
+        same = Z is None or Z is X
+        X = self.inputs(X, "X")
+        Z = X if same else self.inputs(Z, "Z")
+        # By Cauchy-Schwarz no entry exceeds the diagonal: checking n values vouches for n * m.
+        for A, name in ((X, "X"), (Z, "Z"))[: 1 if same else 2]:
+            self._finite_diag(A, name)
+        return X, Z
 
     def inputs(self, X: Any, name: str) -> Any:
         """What `formula` wants from what a user passes: here a list of objects."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import features as maps
 from ..validation import Array, points, real, whole
-from . import slabs
+from . import tiles
 from .kernel import InvalidKernel, Kernel, NoFiniteFeatureMap, _number, _set, integer_power
 
 
@@ -24,12 +24,12 @@ class VectorKernel(Kernel):
     def inputs(self, X: Any, name: str) -> Array:
         return points(X, name)
 
-    def __call__(self, X: Any, Z: Any = None) -> Array:
+    def _pair(self, X: Any, Z: Any) -> tuple[Array, Array]:
         if Z is not None and Z is not X:
             X, Z = points(X, "X"), points(Z, "Z")
             if X.shape[1] != Z.shape[1]:
                 raise ValueError(f"X and Z must have the same number of columns, got {X.shape[1]} and {Z.shape[1]}")
-        return super().__call__(X, Z)
+        return super()._pair(X, Z)
 
 
 # --- kernels of the inner product
@@ -42,7 +42,7 @@ class DotProduct(VectorKernel):
         raise NotImplementedError
 
     def formula(self, X: Array, Z: Array) -> Array:
-        return slabs.of_products(X, Z, self.profile)
+        return tiles.of_products(X, Z, self.profile)
 
     def _diag(self, X: Array) -> Array:
         return self.profile(np.einsum("ij,ij->i", X, X))
@@ -220,7 +220,7 @@ class Radial(VectorKernel):
         raise NotImplementedError
 
     def formula(self, X: Array, Z: Array) -> Array:
-        return slabs.of_distances(X, Z, "euclidean", self.profile)
+        return tiles.of_distances(X, Z, "euclidean", self.profile)
 
     def _diag(self, X: Array) -> Array:
         return np.ones(len(X))
@@ -278,9 +278,17 @@ class Gaussian(Radial):
         """Lecture H's parameter of this kernel."""
         return 1 / (2 * self.sigma**2)
 
+    @property
+    def _factor(self) -> float:
+        return -0.5 / max(self.sigma * self.sigma, np.finfo(float).tiny)  # the square of a tiny sigma may vanish
+
     def formula(self, X: Array, Z: Array) -> Array:
-        # The square of a tiny sigma may vanish.
-        return slabs.exp_of_squared_distances(X, Z, -0.5 / max(self.sigma * self.sigma, np.finfo(float).tiny))
+        return tiles.exp_of_squared_distances(X, Z, self._factor)
+
+    def _times(self, X: Array, Z: Array, a: Array, entries: int) -> Array:
+        if type(self).formula is not Gaussian.formula:  # a subclass may compute anything
+            return super()._times(X, Z, a, entries)
+        return tiles.weighted_exp_of_distances(X, Z, a, self._factor, squared=True)
 
     def _features(self, X: Array) -> Array:
         raise NoFiniteFeatureMap(
@@ -391,7 +399,12 @@ class Laplacian(Radial):
         _set(self, h=real(self.h, "h", above=0))
 
     def formula(self, X: Array, Z: Array) -> Array:
-        return slabs.exp_of_absolute_distances(X, Z, -1 / self.h)
+        return tiles.exp_of_absolute_distances(X, Z, -1 / self.h)
+
+    def _times(self, X: Array, Z: Array, a: Array, entries: int) -> Array:
+        if type(self).formula is not Laplacian.formula:
+            return super()._times(X, Z, a, entries)
+        return tiles.weighted_exp_of_distances(X, Z, a, -1 / self.h, squared=False)
 
     @property
     def is_radial(self) -> bool:

@@ -153,7 +153,7 @@ def _status(line: str) -> float:
 def limits() -> dict[str, float]:
     """Rates of this machine with all its threads: products, memory, exponentials. The best of a few."""
     from kernelcourse import fast
-    from kernelcourse.kernels import slabs
+    from kernelcourse.kernels import tiles
 
     def best(function: Callable[[], object], repeats: int = 5) -> float:
         function()
@@ -169,13 +169,14 @@ def limits() -> dict[str, float]:
 
     X = np.random.default_rng(0).normal(size=(4000, 1))
     with way(compiled=True):
-        compiled = X.shape[0] ** 2 / best(lambda: slabs.exp_of_squared_distances(X, X[::-1].copy(), -0.5))
+        compiled = X.shape[0] ** 2 / best(lambda: tiles.exp_of_squared_distances(X, X[::-1].copy(), -0.5))
     with way(compiled=False, threads=1):
         one = 2 * n**3 / best(lambda: A @ A)
     return {
         "dgemm_flops": 2 * n**3 / best(lambda: A @ A),
         "dgemm_flops_1_thread": one,
         "bytes": 2 * big.nbytes / best(lambda: np.copyto(copy, big)),
+        "bytes_read": big.nbytes / best(lambda: big.sum()),
         "fresh_bytes": big.nbytes / best(lambda: np.full(2**24, 1.0)),
         "exp": D.size / best(exponentials),
         "exp_compiled": compiled,

@@ -162,6 +162,21 @@ def test_counts_that_are_no_mapping_are_refused():
         Forgetful()(["ab"])
 
 
+@pytest.mark.parametrize("case", [case for case in KERNELS if isinstance(case[0], CountKernel)], ids=name)
+@given(data=st.data())
+def test_few_counts_and_many_give_the_same(case, data):
+    k, elements = case
+    objects = data.draw(st.lists(elements, min_size=2, max_size=6))
+    found = []
+    for dense in (-1, 2):  # always, never
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("kernelcourse.kernels.counts._DENSE", dense)
+            found.append((k(objects), k(objects, objects[:2])))
+        np.testing.assert_array_equal(found[-1][0], found[-1][0].T)
+    for many, few in zip(*found, strict=True):
+        np.testing.assert_allclose(many, few, rtol=1e-13)
+
+
 def test_counts_of_nothing_give_zero():
     assert np.array_equal(Spectrum(3)(["ab", ""], ["abc"]), [[0], [0]])
     assert np.array_equal(Spectrum(3)(["ab", ""]), np.zeros((2, 2)))
