@@ -6,7 +6,9 @@ installation without numba (`pip install kernelcourse[fast]`).
 
 from __future__ import annotations
 
+import ctypes
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
@@ -14,8 +16,11 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+Array = NDArray[np.float64]
 T = TypeVar("T")
+_here = threading.local()  # what is true of this thread only
 Loops = Any  # the module of compiled loops, or None
 
 SLAB = 2**20  # entries of a Gram matrix that are worked on at a time: 8 MB
@@ -48,7 +53,12 @@ def in_rows(A: Any) -> Any:
 
 
 def threads() -> int:
-    """How many threads a job may use: the processors we may run on, or fewer if the linear algebra is told so."""
+    """How many threads a job may use: the processors we may run on, or fewer if the linear algebra is told so.
+
+    A job that is one of several side by side has one.
+    """
+    if getattr(_here, "side_by_side", False):
+        return 1
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         if (stated := os.environ.get(name, "")).isdigit():
@@ -84,6 +94,11 @@ def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], entries: in
             pass
 
 
+def workers() -> int:
+    """How many jobs `side_by_side` does at a time."""
+    return threads() if _pools() is not None else 1
+
+
 def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
     """The results of jobs that do not depend on each other, in order; in threads if that is worth while.
 
@@ -93,14 +108,24 @@ def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
     >>> side_by_side([lambda: 1, lambda: 2])
     [1, 2]
     """
-    count = min(threads(), len(jobs)) if _pools() is not None else 1
+    if len(jobs) == 1:
+        return [jobs[0]()]
+    count = min(workers(), len(jobs))
     with one_thread():
         if count < 2:
             return [job() for job in jobs]
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(count) as pool:
-            return list(pool.map(lambda job: job(), jobs))
+            return list(pool.map(_in_one_thread, jobs))
+
+
+def _in_one_thread(job: Callable[[], T]) -> T:
+    _here.side_by_side = True
+    try:
+        return job()
+    finally:
+        _here.side_by_side = False
 
 
 def one_thread() -> AbstractContextManager[Any]:
@@ -116,3 +141,36 @@ def _pools() -> Any:
     except ImportError:
         return None
     return ThreadpoolController()
+
+
+def add_squares(G: Array, Phi: Array) -> None:
+    r"""Add $\Phi^\top \Phi$ to the lower triangle of G, which is stored by columns, in place.
+
+    BLAS's `dsyrk`, as scipy.linalg.blas has it, but other threads may go on meanwhile.
+
+    >>> G = np.zeros((2, 2), order="F")
+    >>> add_squares(G, np.array([[1.0, 2.0]]))
+    >>> G
+    array([[1., 0.],
+           [2., 4.]])
+    """
+    Phi = np.ascontiguousarray(Phi, dtype=float)
+    k, m = Phi.shape
+    if G.shape != (m, m) or G.dtype != float or not G.flags.f_contiguous or not G.flags.writeable:
+        raise ValueError(f"G must be a writable {m} x {m} matrix of floats stored by columns, got shape {G.shape}")
+    m_, k_, lda, one = ctypes.c_int(m), ctypes.c_int(k), ctypes.c_int(max(1, m)), ctypes.c_double(1.0)
+    by = ctypes.byref
+    _dsyrk()(b"L", b"N", by(m_), by(k_), by(one), Phi.ctypes.data, by(lda), by(one), G.ctypes.data, by(lda))
+
+
+@cache
+def _dsyrk() -> Any:
+    from scipy.linalg import cython_blas
+
+    capsule = ctypes.py_object(cython_blas.__pyx_capi__["dsyrk"])
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype, api.PyCapsule_GetPointer.restype = ctypes.c_char_p, ctypes.c_void_p
+    name = api.PyCapsule_GetName(capsule)
+    address = api.PyCapsule_GetPointer(capsule, ctypes.c_char_p(name))
+    # All arguments are addresses. ctypes lets go of the interpreter while such a function runs.
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_char_p] * 2, *[ctypes.c_void_p] * 8)(address)

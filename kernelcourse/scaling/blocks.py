@@ -7,40 +7,65 @@ cache is: a block that stays there is not written to memory at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ..fast import side_by_side, workers
 from ..kernels.kernel import Kernel
 from ..validation import Array, real, vector, warn, whole
 
 MEMORY = 256 * 2**20
-_CACHE = 8 * 2**20
+_CACHE = 16 * 2**20
 _COPIES = 4  # arrays of a block's size that a kernel's formula may hold at once
 
 
-def block_rows(columns: int, *, memory: int = MEMORY) -> int:
-    """How many rows of `columns` kernel values a block has.
+def block_rows(columns: int, *, memory: int = MEMORY, at_once: int = 1) -> int:
+    """How many rows of `columns` kernel values a block has, if so many of them are there at once.
 
-    >>> block_rows(1000), block_rows(1000, memory=320_000)
-    (1048, 10)
+    >>> block_rows(1000), block_rows(1000, memory=320_000), block_rows(1000, at_once=2)
+    (2097, 10, 1048)
     """
     memory = whole(memory, "memory", at_least=1)
     row = 8 * columns * _COPIES
     if memory < row:
         raise ValueError(f"memory must be at least {row} bytes, room for one row of {columns} values, got {memory}")
-    return min(memory // row, max(64, _CACHE // (8 * columns)))
+    return max(1, min(memory // row, max(64, _CACHE // (8 * columns))) // at_once)
 
 
-def row_blocks(n: int, columns: int, *, memory: int = MEMORY) -> Iterator[slice]:
+def row_blocks(n: int, columns: int, *, memory: int = MEMORY, at_once: int = 1) -> Iterator[slice]:
     """Slices that cover the rows 0, ..., n - 1 in order.
 
     >>> [(block.start, block.stop) for block in row_blocks(5, 10, memory=640)]
     [(0, 2), (2, 4), (4, 5)]
     """
-    rows = block_rows(columns, memory=memory)
+    rows = block_rows(columns, memory=memory, at_once=at_once)
     return (slice(start, min(start + rows, n)) for start in range(0, n, rows))
+
+
+def sum_over_blocks(
+    work: Callable[[Iterable[slice]], tuple[Any, ...]], n: int, columns: int, *, memory: int = MEMORY
+) -> tuple[Any, ...]:
+    """The entrywise sum of what `work` gives for some blocks of rows: a share of all of them for each thread.
+
+    >>> sum_over_blocks(lambda blocks: (sum(b.stop - b.start for b in blocks),), 5, 10, memory=640)
+    (5,)
+    """
+    blocks = list(row_blocks(n, columns, memory=memory, at_once=(count := workers())))
+    cuts = [i * len(blocks) // count for i in range(count + 1)]
+    shares = [blocks[first:last] for first, last in pairwise(cuts) if first < last]
+    total, *others = side_by_side([partial(work, share) for share in shares])
+    for part in others:
+        total = tuple(_added(entry, more) for entry, more in zip(total, part, strict=True))
+    return total
+
+
+def _added(entry: Any, more: Any) -> Any:
+    entry += more  # in place where it is an array
+    return entry
 
 
 def gram_product(kernel: Kernel, X: Any, Z: Any, a: Any, *, memory: int = MEMORY) -> Array:

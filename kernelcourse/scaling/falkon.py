@@ -2,6 +2,7 @@ r"""FALKON: Nyström ridge regression by conjugate gradients with a precondition
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 from scipy import linalg
 
 from ..validation import Array, real, whole
-from .blocks import MEMORY, conjugate_gradients, row_blocks
+from .blocks import MEMORY, conjugate_gradients, sum_over_blocks
 from .engine import map_sum
 from .maps import LandmarkFeatures
 from .normal import factor_with_nugget
@@ -78,16 +79,26 @@ def falkon(
 
 def _round_trip(features: LandmarkFeatures, w: Array, X: Any, t: Any, *, memory: int) -> tuple[Array]:
     r"""$K_{ZX} K_{XZ}\, w$: each block of kernel values serves twice."""
-    product = np.zeros(features.m)
-    for block in row_blocks(len(X), features.m, memory=memory):
-        Phi = features(X[block])
-        product += (Phi @ w) @ Phi
+
+    def work(blocks: Iterable[slice]) -> tuple[Array]:
+        product = np.zeros(features.m)
+        for block in blocks:
+            Phi = features(X[block])
+            product += (Phi @ w) @ Phi
+        return (product,)
+
+    (product,) = sum_over_blocks(work, len(X), features.m, memory=memory)
     return (product,)
 
 
 def _transposed(features: LandmarkFeatures, X: Any, t: Any, *, memory: int) -> tuple[Array]:
     r"""$K_{ZX}\, t$."""
-    product = np.zeros(features.m)
-    for block in row_blocks(len(X), features.m, memory=memory):
-        product += t[block] @ features(X[block])
+
+    def work(blocks: Iterable[slice]) -> tuple[Array]:
+        product = np.zeros(features.m)
+        for block in blocks:
+            product += t[block] @ features(X[block])
+        return (product,)
+
+    (product,) = sum_over_blocks(work, len(X), features.m, memory=memory)
     return (product,)

@@ -5,16 +5,17 @@ Both minimise $\sum_i \ell(y_i\, w^\top \phi(x_i)) + \frac{\text{ridge}}{2} w^\t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg.blas import dsyrk
 
+from ..fast import add_squares
 from ..validation import Array, real, warn, whole
-from .blocks import MEMORY, row_blocks
+from .blocks import MEMORY, sum_over_blocks
 from .engine import map_sum
 from .maps import FeatureMap
 from .normal import factor_with_nugget
@@ -177,15 +178,18 @@ class _Problem:
 def _newton_terms(
     features: FeatureMap, loss: Loss, w: Array, X: Any, y: Any, *, memory: int
 ) -> tuple[float, Array, Array]:
-    m, value, gradient = features.m, 0.0, np.zeros(features.m)
-    H = np.zeros((m, m), order="F")
-    for block in row_blocks(len(X), m, memory=memory):
-        Phi, sign = features(X[block]), y[block]
-        values, slopes, curvatures = loss.terms(sign * (Phi @ w))
-        value += float(values.sum())
-        gradient += (sign * slopes) @ Phi
-        bent = curvatures > 0
-        scaled = Phi[bent] * np.sqrt(curvatures[bent])[:, None]
-        if len(scaled):
-            H = dsyrk(1.0, scaled.T, beta=1.0, c=H, lower=1, overwrite_c=1)
+    m = features.m
+
+    def work(blocks: Iterable[slice]) -> tuple[float, Array, Array]:
+        value, gradient, H = 0.0, np.zeros(m), np.zeros((m, m), order="F")
+        for block in blocks:
+            Phi, sign = features(X[block]), y[block]
+            values, slopes, curvatures = loss.terms(sign * (Phi @ w))
+            value += float(values.sum())
+            gradient += (sign * slopes) @ Phi
+            bent = curvatures > 0
+            add_squares(H, Phi[bent] * np.sqrt(curvatures[bent])[:, None])
+        return value, gradient, H
+
+    value, gradient, H = sum_over_blocks(work, len(X), m, memory=memory)
     return value, gradient, H

@@ -2,15 +2,16 @@ r"""Ridge regression with m features and any number of points: one pass, an m x 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg.blas import dsyrk
 
+from ..fast import add_squares
 from ..validation import Array, real, warn
-from .blocks import MEMORY, row_blocks
+from .blocks import MEMORY, sum_over_blocks
 from .engine import map_sum
 from .maps import FeatureMap
 
@@ -25,12 +26,17 @@ def normal_equations(features: FeatureMap, X: Any, t: Any, *, memory: int = MEMO
     >>> normal_equations(LandmarkFeatures(Linear(), [[1.0]]), np.array([[1.0], [2.0]]), np.array([3.0, 6.0]))
     (array([[5.]]), array([15.]))
     """
-    G, b = np.zeros((features.m, features.m), order="F"), np.zeros(features.m)
-    for block in row_blocks(len(X), features.m, memory=memory):
-        Phi = features(X[block])
-        G = dsyrk(1.0, Phi.T, beta=1.0, c=G, lower=1, overwrite_c=1)
-        b += t[block] @ Phi
-        del Phi  # before the next block is made: one at a time
+
+    def work(blocks: Iterable[slice]) -> tuple[Array, Array]:
+        G, b = np.zeros((features.m, features.m), order="F"), np.zeros(features.m)
+        for block in blocks:
+            Phi = features(X[block])
+            add_squares(G, Phi)
+            b += t[block] @ Phi
+            del Phi  # before the next block is made: one at a time
+        return G, b
+
+    G, b = sum_over_blocks(work, len(X), features.m, memory=memory)
     return G, b
 
 

@@ -1,5 +1,7 @@
 """Blocks, landmarks, random features and solvers as pure functions: identities, statistics, oracles."""
 
+import os
+
 import numpy as np
 import pytest
 import sklearn.linear_model
@@ -32,7 +34,8 @@ from kernelcourse import (
     random_fourier,
     uniform_landmarks,
 )
-from kernelcourse.scaling.blocks import block_rows, row_blocks
+from kernelcourse.fast import add_squares
+from kernelcourse.scaling.blocks import block_rows, row_blocks, sum_over_blocks
 from kernelcourse.scaling.newton import LogisticLoss, RoundedHinge
 from kernelcourse.scaling.normal import factor_with_nugget
 
@@ -63,7 +66,52 @@ def test_blocks_cover_the_rows_in_order_and_keep_to_the_memory(n, columns, rows)
 
 
 def test_a_block_stays_in_the_cache_whatever_the_memory_allows():
-    assert block_rows(1000, memory=2**40) * 1000 * 8 <= 8 * 2**20
+    assert block_rows(1000, memory=2**40) * 1000 * 8 <= 16 * 2**20
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "3"])
+def test_shares_of_the_blocks_add_up_in_however_many_threads(threads, monkeypatch):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", threads)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    features, ridge = LandmarkFeatures(Gaussian(1.0), Z), 0.5
+    Phi, seen = Gaussian(1.0)(X, Z), []
+
+    def work(blocks):
+        seen.append(len(list(blocks)))
+        return (sum(Phi[block].sum() for block in blocks), sum(Phi[block].T @ Phi[block] for block in blocks))
+
+    memory = 8 * 4 * 25 * 9
+    total, squares = sum_over_blocks(work, len(X), 25, memory=memory)
+    assert len(seen) == int(threads) and max(seen) - min(seen) <= 1
+    np.testing.assert_allclose(total, Phi.sum(), rtol=1e-12)
+    np.testing.assert_allclose(squares, Phi.T @ Phi, rtol=1e-12)
+    G, b = normal_equations(features, X, t, memory=memory)
+    np.testing.assert_allclose(np.tril(G), np.tril(Phi.T @ Phi), rtol=1e-12)
+    np.testing.assert_allclose(b, Phi.T @ t, rtol=1e-10)
+    w = np.linalg.solve(Phi.T @ Phi + ridge * Gaussian(1.0)(Z), Phi.T @ t)
+    for found in (
+        feature_ridge(features, X, t, ridge=ridge, memory=memory),
+        falkon(features, X, t, ridge=ridge, iterations=60, memory=memory).w,
+    ):
+        np.testing.assert_allclose(Phi @ found, Phi @ w, atol=1e-5)
+
+
+def test_few_rows_have_fewer_shares_than_threads(monkeypatch):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    G, b = normal_equations(LandmarkFeatures(Linear(), [[1.0]]), np.array([[1.0], [2.0]]), np.array([3.0, 6.0]))
+    assert (G, b) == (5.0, 15.0)
+
+
+def test_squares_are_added_in_place_and_to_nothing_else():
+    Phi, G = rng.normal(size=(7, 4)), np.asfortranarray(np.ones((4, 4)))
+    add_squares(G, Phi[:, ::-1])
+    np.testing.assert_allclose(np.tril(G), np.tril(1 + Phi[:, ::-1].T @ Phi[:, ::-1]), rtol=1e-12)
+    np.testing.assert_array_equal(G[np.triu_indices(4, 1)], 1)
+    add_squares(G, np.zeros((0, 4)))
+    for wrong in (np.zeros((4, 4)), np.zeros((3, 3), order="F"), np.zeros((4, 4), order="F", dtype=np.float32)):
+        with pytest.raises(ValueError, match="G must be a writable 4 x 4 matrix"):
+            add_squares(wrong, Phi)
 
 
 def test_the_blocked_product_is_the_product():
