@@ -357,11 +357,11 @@ JOBS = [
     Job("50000 stochastic steps, n = 2000", "loop with O(n) a step", sgd, 2000, 1e-9, (5, 2), repeats=5),
     Job("50000 stochastic steps, as above", "loop over columns of K", partial(sgd, columns=True), 2000, 1e-9, (5, 2),
         repeats=3),
-    Job("logistic regression, n = 2000", "`LogisticRegression`", logistic, 2000, 1e-6, (20, None), repeats=5,
+    Job("logistic regression, n = 2000", "`LogisticRegression`", logistic, 2000, 1e-6, (20, 20), repeats=5,
         peer_repeats=2, limit=lambda m: 2e6 / m["exp_compiled"] + logistic_products() * 2000**2 * 8 / m["bytes_read"],
         note="the peer on the n exact features that an eigendecomposition gives; same objective"),
     Job("logistic regression and the process, n = 2000", "`GaussianProcessClassifier`", gaussian_process, 2000, 1e-3,
-        (20, None), repeats=3, peer_repeats=2, note="the same mode; the peer also integrates"),
+        (20, 20), repeats=3, peer_repeats=2, note="the same mode; the peer also integrates"),
     Job("nearest neighbours, 5000 among 10000", "`KNeighborsClassifier`, brute", neighbours, 10000, 1e-3, (1.2, 0.6),
         limit=lambda m: 2 * 5e7 * D / m["dgemm_flops"]),
     *(
