@@ -128,9 +128,9 @@ def _in_one_thread(job: Callable[[], T]) -> T:
         _here.side_by_side = False
 
 
-def one_thread() -> AbstractContextManager[Any]:
+def one_thread(wanted: bool = True) -> AbstractContextManager[Any]:
     """Within it the linear algebra uses one thread: for short products, where two cost more than they save."""
-    return nullcontext() if _pools() is None else _pools().limit(limits=1)
+    return _pools().limit(limits=1) if wanted and _pools() is not None else nullcontext()
 
 
 @cache

@@ -91,6 +91,23 @@ def largest_row_sum(A: Array) -> float:
     return max(float(np.abs(A[rows]).sum(axis=1).max()) for rows in slabs(len(A), A.shape[1], entries=2**16))
 
 
+def refuse_indefinite(K: Array, slack: float) -> None:
+    """Refuse a K with an eigenvalue below -slack: what is to be minimised would have no minimum."""
+    try:
+        linalg.cholesky(K + max(slack, np.finfo(float).tiny) * np.eye(len(K)), lower=True, check_finite=False)
+    except linalg.LinAlgError:
+        raise indefinite(K) from None
+
+
+def indefinite(K: Array) -> ValueError:
+    """What to say of a K that is no Gram matrix."""
+    lowest = linalg.eigvalsh(K, subset_by_index=(0, 0), check_finite=False)[0]
+    return ValueError(
+        f"K must be positive semidefinite, but it has the eigenvalue {lowest:.3g}: it is not the Gram matrix of a "
+        "kernel, and the objective has no minimum"
+    )
+
+
 def refuse_negative(eigenvalues: Array) -> None:
     """Refuse a K with an eigenvalue that is negative beyond rounding (of single precision, to be generous)."""
     if eigenvalues.min() < -1e-6 * np.abs(eigenvalues).max():

@@ -160,10 +160,18 @@ def test_many_columns_go_by_one_product(way):
 
 
 def test_large_products_with_weights_are_made_in_slabs(way, monkeypatch):
-    monkeypatch.setattr(fast, "slabs", lambda n, m, entries=200: original(n, m, min(entries, 200)))
+    cut = []
+
+    def few_rows(n, m, entries=200):
+        cut.append((n, m))
+        return original(n, m, min(entries, 200))
+
+    monkeypatch.setattr(fast, "slabs", few_rows)
+    monkeypatch.setattr(tiles, "SMALL_PRODUCT", 0)
     wide = rng.normal(size=(30, tiles.MOST_COLUMNS + 8))
     exact = np.exp(-cdist(wide, wide, "sqeuclidean") / 50)
     np.testing.assert_allclose(Gaussian(5.0).times(wide, wide, t[:30]), exact @ t[:30], rtol=1e-12)
+    assert (30, 30) in cut and (6, 30) in cut  # all rows were cut, and no more than six of them were there at a time
 
 
 @pytest.mark.parametrize("base", [Gaussian, Laplacian])

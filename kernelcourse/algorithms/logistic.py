@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
 from math import exp
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg
 
 from ..fast import compiled, in_rows, one_thread
-from ..linalg import solve_ridge
+from ..linalg import refuse_indefinite, solve_ridge
 from ..validation import (
     Array,
     KernelCourseWarning,
@@ -221,7 +219,7 @@ def logistic_newton(
     True
     """
     K, y, ridge = _problem(K, y, _penalty(ridge))
-    _refuse_indefinite(K)
+    refuse_indefinite(K, 1e-8 * float(np.abs(K).max()))
 
     def gradient(a: Array, ridge: float) -> Array:
         return _functional_gradient(a, K, y, ridge)
@@ -255,7 +253,7 @@ def logistic_newton_cg(
     """
     K, y, ridge = _problem(K, y, _penalty(ridge))
     tol, max_products = real(tol, "tol", above=0), whole(max_products, "max_products", at_least=1)
-    with one_thread() if len(y) < 4000 else nullcontext():
+    with one_thread(len(y) < 4000):
         return _newton_cg(K, y, ridge, tol, max_products)
 
 
@@ -303,7 +301,7 @@ def _newton_step_by_cg(
         Aq = ridge * q + p * Kq
         curvature = Kq @ Aq
         if not curvature > 0:
-            _refuse_indefinite(K)
+            refuse_indefinite(K, 1e-8 * float(np.abs(K).max()))
             return None
         K_Aq = K @ Aq
         t = size / curvature
@@ -421,7 +419,7 @@ def kernel_softmax(
     """
     K, ridge = square(K), _penalty(ridge)
     Y = _indicators(labels, len(K), n_classes)
-    _refuse_indefinite(K)
+    refuse_indefinite(K, 1e-8 * float(np.abs(K).max()))
 
     def gradient(A: Array, ridge: float) -> Array:
         return _softmax_errors(K @ A, Y) + ridge * A
@@ -620,19 +618,6 @@ def _stable_step(step: float, ridge: float) -> float:
             f"every step; step must be < 2 / ridge = {2 / ridge:g}"
         )
     return step
-
-
-def _refuse_indefinite(K: Array) -> None:
-    """Refuse a K with an eigenvalue below rounding: the objective would have no minimum."""
-    slack = max(1e-8 * float(np.abs(K).max()), np.finfo(float).tiny)
-    try:
-        linalg.cholesky(K + slack * np.eye(len(K)), lower=True, check_finite=False)
-    except linalg.LinAlgError:
-        lowest = linalg.eigvalsh(K, subset_by_index=(0, 0), check_finite=False)[0]
-        raise ValueError(
-            f"K must be positive semidefinite, but its smallest eigenvalue is {lowest:.3g}: it is not the Gram "
-            "matrix of a kernel, and the objective has no minimum"
-        ) from None
 
 
 def _indicators(labels: ArrayLike, n: int, n_classes: int | None) -> Array:

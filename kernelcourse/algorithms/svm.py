@@ -19,7 +19,6 @@ $$\frac{P - D}{2\,\text{lam}} = \sum_i (C - \alpha_i) \max\{0, 1 - y_i f(x_i)\} 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
 from ..fast import compiled, in_rows, one_thread
+from ..linalg import indefinite, refuse_indefinite
 from ..validation import Array, flag, generator, points, real, signs, square, vector, warn, whole
 
 
@@ -357,7 +357,7 @@ _SLACK = 1e-5  # an eigenvalue above -_SLACK max_i K_ii passes for rounding, tha
 def _dual(K: Array, y: Array, lam: float, *, offset: bool) -> _Dual:
     C, diag = C_from_lam(lam, n=len(y)), np.diag(K)
     if len(K) <= 500 or diag.min() < 0:
-        _refuse_indefinite(K)
+        refuse_indefinite(K, _SLACK * np.abs(diag).max())
     if C > 1e150:
         raise ValueError(f"lam is too small: C = 1 / (2 n lam) = {C:g} leaves floating point no room, got lam={lam!r}")
     lo, hi = np.minimum(0.0, C * y), np.maximum(0.0, C * y)
@@ -367,7 +367,7 @@ def _dual(K: Array, y: Array, lam: float, *, offset: bool) -> _Dual:
 def _certify(dual: _Dual, c: Array) -> _Point:
     f = dual.K @ c if c.any() else np.zeros_like(c)
     if c @ f < -_SLACK * dual.diag.max() * (c @ c):
-        _refuse_indefinite(dual.K)
+        refuse_indefinite(dual.K, _SLACK * dual.diag.max())
     b = _best_offset(dual.y - f, dual.y) if dual.offset else 0.0
     r = dual.y - f - b
     gap = (dual.hi - c) @ np.maximum(0.0, r) + (c - dual.lo) @ np.maximum(0.0, -r)
@@ -526,7 +526,7 @@ def _put_on_margin(dual: _Dual, point: _Point, rounds: int) -> tuple[_Point, int
             return best, solved
         held = np.where(np.isnan(guess), c, guess)
         f = _moved(K, f, c, held)
-        with one_thread() if len(free) < 1000 else nullcontext():
+        with one_thread(len(free) < 1000):
             solve = _kkt_solver(K[np.ix_(free, free)], np.zeros(len(free)), offset=dual.offset)
             step, step_b = solve((y - f - b)[free], -held.sum())
         c = held.copy()
@@ -646,7 +646,7 @@ def _cholesky(K: Array, diagonal: Array) -> tuple[Array, bool]:
             return linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
         except linalg.LinAlgError:
             continue
-    raise _indefinite(K)
+    raise indefinite(K)
 
 
 # ---------------------------------------------------------------- checks
@@ -678,22 +678,6 @@ def _balanced(c: Array) -> Array:
         return c  # what is at a bound stays there to the last digit
     lighter = min(plus, minus)
     return np.where(c > 0, c * (lighter / max(plus, _TINY)), c * (lighter / max(minus, _TINY)))
-
-
-def _refuse_indefinite(K: Array) -> None:
-    slack = max(_SLACK * np.abs(np.diag(K)).max(), _TINY)
-    try:
-        linalg.cholesky(K + slack * np.eye(len(K)), lower=True, check_finite=False)
-    except linalg.LinAlgError:
-        raise _indefinite(K) from None
-
-
-def _indefinite(K: Array) -> ValueError:
-    lowest = linalg.eigvalsh(K, subset_by_index=(0, 0), check_finite=False)[0]
-    return ValueError(
-        f"K must be positive semidefinite, but it has the eigenvalue {lowest:.3g}: it is not the Gram matrix of a "
-        "kernel, and the SVM's objective has no minimum"
-    )
 
 
 def _stopped_before(reached: float, gap: float, why: str) -> str:

@@ -769,7 +769,7 @@ def _try(function: Callable[..., Any], X: Array) -> Any:
     """The result as an array of numbers, or None: a function of one point may fail on many in any way."""
     try:
         result = np.asarray(function(X))
-    except Exception:  # noqa: BLE001
+    except Exception:  # noqa: BLE001 - the function is the user's
         return None
     return result if result.dtype.kind in "fiub" else None
 

@@ -10,9 +10,10 @@ import numpy as np
 from ..estimators.base import KernelMixin, Regressor, ScoringClassifier, one_against_rest, side_by_side
 from ..estimators.classifiers import ProbabilisticClassifier
 from ..kernels.kernel import Kernel
+from ..kernels.vectors import Gaussian
 from ..validation import Array, choice, generator, points, real, whole
 from . import landmarks as choose
-from .blocks import row_blocks
+from .blocks import MEMORY, row_blocks
 from .engine import dask_rows, dask_vector, distinct, gather, is_dask, map_rows
 from .maps import FeatureMap, FourierFeatures, GramError, LandmarkFeatures, gram_error, random_fourier
 from .newton import feature_logistic, feature_svm
@@ -90,6 +91,22 @@ class NystromMixin(FeaturesMixin):
 
     landmarks: str
 
+    def __init__(
+        self,
+        kernel: Kernel = Gaussian(1.0),  # noqa: B008 - kernels are immutable
+        m: int | None = None,
+        landmarks: str = "uniform",
+        ridge: float = 1.0,
+        memory: int = MEMORY,
+        rng: Any = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.m = m
+        self.landmarks = landmarks
+        self.ridge = ridge
+        self.memory = memory
+        self.rng = rng
+
     def _draw_features(self, X: Any, ridge: float) -> LandmarkFeatures:
         n, rng = len(X), generator(self.rng)
         how = choice(self.landmarks, "landmarks", LANDMARKS)
@@ -113,6 +130,20 @@ class NystromMixin(FeaturesMixin):
 
 class FourierMixin(FeaturesMixin):
     """Random Fourier features of a stationary kernel on vectors."""
+
+    def __init__(
+        self,
+        kernel: Kernel = Gaussian(1.0),  # noqa: B008 - kernels are immutable
+        m: int | None = None,
+        ridge: float = 1.0,
+        memory: int = MEMORY,
+        rng: Any = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.m = m
+        self.ridge = ridge
+        self.memory = memory
+        self.rng = rng
 
     def _draw_features(self, X: Any, ridge: float) -> FourierFeatures:
         if not self.kernel.on_vectors:

@@ -95,22 +95,6 @@ class NystromRidge(NystromMixin, FeatureRidge):
     True
     """
 
-    def __init__(
-        self,
-        kernel: Kernel = Gaussian(1.0),  # noqa: B008
-        m: int | None = None,
-        landmarks: str = "uniform",
-        ridge: float = 1.0,
-        memory: int = MEMORY,
-        rng: Any = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.m = m
-        self.landmarks = landmarks
-        self.ridge = ridge
-        self.memory = memory
-        self.rng = rng
-
 
 class FourierRidge(FourierMixin, FeatureRidge):
     r"""Ridge regression on m random Fourier features of a stationary kernel (Rahimi and Recht 2007).
@@ -122,20 +106,6 @@ class FourierRidge(FourierMixin, FeatureRidge):
     >>> FourierRidge(Gaussian(1.0), m=60, ridge=1e-3).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.9999
     True
     """
-
-    def __init__(
-        self,
-        kernel: Kernel = Gaussian(1.0),  # noqa: B008
-        m: int | None = None,
-        ridge: float = 1.0,
-        memory: int = MEMORY,
-        rng: Any = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.m = m
-        self.ridge = ridge
-        self.memory = memory
-        self.rng = rng
 
 
 class Falkon(NystromMixin, FeatureRegressor):
@@ -198,22 +168,6 @@ class NystromLogisticRegression(NystromMixin, FeatureLogisticRegression):
     array([0.2, 0.2, 0.8, 0.8])
     """
 
-    def __init__(
-        self,
-        kernel: Kernel = Gaussian(1.0),  # noqa: B008
-        m: int | None = None,
-        landmarks: str = "uniform",
-        ridge: float = 1.0,
-        memory: int = MEMORY,
-        rng: Any = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.m = m
-        self.landmarks = landmarks
-        self.ridge = ridge
-        self.memory = memory
-        self.rng = rng
-
 
 class FourierLogisticRegression(FourierMixin, FeatureLogisticRegression):
     r"""Logistic regression on m random Fourier features; one against the rest for more than two classes.
@@ -224,20 +178,6 @@ class FourierLogisticRegression(FourierMixin, FeatureLogisticRegression):
     >>> FourierLogisticRegression(Gaussian(0.5), m=100, ridge=0.1).fit(X, y).predict(X)
     array([0, 0, 1, 1])
     """
-
-    def __init__(
-        self,
-        kernel: Kernel = Gaussian(1.0),  # noqa: B008
-        m: int | None = None,
-        ridge: float = 1.0,
-        memory: int = MEMORY,
-        rng: Any = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.m = m
-        self.ridge = ridge
-        self.memory = memory
-        self.rng = rng
 
 
 class NystromSVM(NystromMixin, FeatureSVM):

@@ -409,7 +409,7 @@ def test_no_ridge_is_refused_with_the_reason(fit):
 @pytest.mark.parametrize("fit", [logistic_newton, kernel_softmax])
 def test_an_indefinite_K_is_refused(fit):
     distances = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
-    with pytest.raises(ValueError, match=r"K must be positive semidefinite, but its smallest eigenvalue is -2"):
+    with pytest.raises(ValueError, match=r"K must be positive semidefinite, but it has the eigenvalue -2"):
         fit(distances, [0, 1, 0], ridge=1.0)
 
 

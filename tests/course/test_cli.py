@@ -19,6 +19,17 @@ def code(source, **meta):
     )
 
 
+def test_notebooks_are_read_and_checked_without_the_grammars_that_take_seconds_to_build():
+    program = (
+        "import sys, kernelcourse.course, nbformat\n"
+        "nbformat.validate(nbformat.v4.new_notebook())\n"
+        "try: nbformat.validate({'cells': 1})\n"
+        "except nbformat.ValidationError: print(sys.modules.get('rfc3987_syntax'))"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert found.split() == ["None"]
+
+
 @pytest.fixture(scope="module")
 def notebook(tmp_path_factory):
     """A small notebook with a right, a wrong, a half-right and a missing answer."""
