@@ -11,7 +11,7 @@ from math import exp, log
 import numpy as np
 from numba import njit
 
-ROWS, COLUMNS = 32, 256  # a tile of the Gram matrix: 64 kB, so that it stays in the processor's cache
+ROWS, COLUMNS = 64, 128  # a tile of the Gram matrix: 64 kB, so that it stays in the processor's cache
 
 LOG2E = 1 / log(2)
 LN2_HIGH, LN2_LOW = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
@@ -41,10 +41,11 @@ def dot(x, y):
 
 
 @loop
-def exp_in_place(x, n, shift, x_bits, shift_bits):
+def exp_in_place(x, n):
     """exp of x[:n], all <= 0, to the last digit or two: 2^k times a polynomial on [-log(2)/2, log(2)/2].
 
-    A library's exp is called for one number at a time; this runs on as many as the processor has lanes for.
+    A library's exp is called for one number at a time; this runs on as many as the processor has lanes for. Pairs of
+    terms, then pairs of pairs (Estrin's scheme): a sum from the highest power down would wait for each of its steps.
     """
     small = 0
     for j in range(n):
@@ -58,28 +59,19 @@ def exp_in_place(x, n, shift, x_bits, shift_bits):
         k = t - TO_WHOLE
         r = x[j] - k * LN2_HIGH
         r = r - k * LN2_LOW
-        p = 1 / 6227020800.0
-        p = p * r + 1 / 479001600.0
-        p = p * r + 1 / 39916800.0
-        p = p * r + 1 / 3628800.0
-        p = p * r + 1 / 362880.0
-        p = p * r + 1 / 40320.0
-        p = p * r + 1 / 5040.0
-        p = p * r + 1 / 720.0
-        p = p * r + 1 / 120.0
-        p = p * r + 1 / 24.0
-        p = p * r + 1 / 6.0
-        p = p * r + 0.5
-        p = p * r + 1.0
-        p = p * r + 1.0
-        shift[j] = t
-        x[j] = p
-    for j in range(n):  # into the exponent
-        x_bits[j] += shift_bits[j] << 52
+        r2 = r * r
+        r4 = r2 * r2
+        p = ((1 / 6227020800.0) * r + 1 / 479001600.0) * r4 + (
+            ((1 / 39916800.0) * r + 1 / 3628800.0) * r2 + ((1 / 362880.0) * r + 1 / 40320.0)
+        )
+        p = p * r4 + (((1 / 5040.0) * r + 1 / 720.0) * r2 + ((1 / 120.0) * r + 1 / 24.0))
+        p = p * r4 + (((1 / 6.0) * r + 0.5) * r2 + (r + 1.0))
+        # into the exponent
+        x[j] = np.int64(np.float64(p).view(np.int64) + (np.float64(t).view(np.int64) << 52)).view(np.float64)
 
 
 @loop
-def exp_of_distances_to_one(point, Z_T, left, columns, squared, factor, x, shift, shift_bits):
+def exp_of_distances_to_one(point, Z_T, left, columns, squared, factor, x):
     """One row of the matrix, for so many columns of Z_T from left on, into x."""
     for j in range(columns):
         x[j] = 0.0
@@ -93,7 +85,7 @@ def exp_of_distances_to_one(point, Z_T, left, columns, squared, factor, x, shift
                 x[j] += abs(x_k - z[j])
     for j in range(columns):
         x[j] *= factor
-    exp_in_place(x, columns, shift, x.view(np.int64), shift_bits)
+    exp_in_place(x, columns)
 
 
 @loop
@@ -104,8 +96,6 @@ def exp_of_distances(X, Z_T, K, first, last, symmetric, squared, factor):
     """
     m = Z_T.shape[1]
     tile = np.empty((ROWS, COLUMNS))
-    shift = np.empty(COLUMNS)
-    shift_bits = shift.view(np.int64)
     for top in range(first, last, ROWS):
         rows = min(ROWS, last - top)
         left = top if symmetric else 0
@@ -113,7 +103,7 @@ def exp_of_distances(X, Z_T, K, first, last, symmetric, squared, factor):
             columns = min(COLUMNS, m - left)
             for i in range(rows):
                 x = tile[i]
-                exp_of_distances_to_one(X[top + i], Z_T, left, columns, squared, factor, x, shift, shift_bits)
+                exp_of_distances_to_one(X[top + i], Z_T, left, columns, squared, factor, x)
                 row = K[top + i, left : left + columns]
                 for j in range(columns):
                     row[j] = x[j]
@@ -132,13 +122,12 @@ def weighted_exp_of_distances(X, Z_T, weights, sums, first, last, squared, facto
     The matrix is there a few entries at a time, and never stored.
     """
     m = Z_T.shape[1]
-    x, shift = np.empty(COLUMNS), np.empty(COLUMNS)
-    shift_bits = shift.view(np.int64)
+    x = np.empty(COLUMNS)
     for top in range(first, last, ROWS):
         for left in range(0, m, COLUMNS):
             columns = min(COLUMNS, m - left)
             for i in range(top, min(top + ROWS, last)):
-                exp_of_distances_to_one(X[i], Z_T, left, columns, squared, factor, x, shift, shift_bits)
+                exp_of_distances_to_one(X[i], Z_T, left, columns, squared, factor, x)
                 for c in range(len(weights)):
                     sums[i, c] += dot(x[:columns], weights[c, left : left + columns])
 

@@ -64,7 +64,7 @@ def way(request, monkeypatch):
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
     monkeypatch.setattr(fast, "WORTH_COMPILING", 0)
     monkeypatch.setattr(fast, "WORTH_A_THREAD", 0)
-    for name, value in {"ROWS": 7, "COLUMNS": 20, "ENTRIES": 1000}.items():
+    for name, value in {"ROWS": 7, "COLUMNS": 20, "FEW_COLUMNS": 5, "SMALL_PRODUCT": 2800, "ENTRIES": 1000}.items():
         monkeypatch.setattr(tiles, name, value)
     return request.param
 
@@ -160,18 +160,20 @@ def test_many_columns_go_by_one_product(way):
 
 
 def test_large_products_with_weights_are_made_in_slabs(way, monkeypatch):
-    cut = []
+    made = []
 
-    def few_rows(n, m, entries=200):
-        cut.append((n, m))
-        return original(n, m, min(entries, 200))
+    def some_rows(A, B, factor):
+        made.append(len(A))
+        return whole(A, B, factor)
 
-    monkeypatch.setattr(fast, "slabs", few_rows)
+    whole = tiles.exp_of_squared_distances
+    monkeypatch.setattr(tiles, "exp_of_squared_distances", some_rows)
+    monkeypatch.setattr(fast, "slabs", lambda n, m, entries=200: original(n, m, min(entries, 200)))
     monkeypatch.setattr(tiles, "SMALL_PRODUCT", 0)
     wide = rng.normal(size=(30, tiles.MOST_COLUMNS + 8))
     exact = np.exp(-cdist(wide, wide, "sqeuclidean") / 50)
     np.testing.assert_allclose(Gaussian(5.0).times(wide, wide, t[:30]), exact @ t[:30], rtol=1e-12)
-    assert (30, 30) in cut and (6, 30) in cut  # all rows were cut, and no more than six of them were there at a time
+    assert made == [6] * 5  # no more than six rows were there at a time
 
 
 @pytest.mark.parametrize("base", [Gaussian, Laplacian])
@@ -191,11 +193,17 @@ def test_weights_that_do_not_fit_the_points_are_refused():
         Gaussian(1.0).times(X, Z[:, :2], t[:70])
 
 
-def test_matrices_larger_than_a_tile(way):
-    many = rng.normal(size=(700, 2))
-    exact = np.exp(-cdist(many, many, "sqeuclidean") / 2)
-    np.testing.assert_allclose(Gaussian(1.0)(many), exact, rtol=1e-11)
-    np.testing.assert_allclose(Gaussian(1.0)(many[:333], many[100:]), exact[:333, 100:], rtol=1e-11)
+@pytest.mark.parametrize(("k", "formula"), FORMULAS, ids=lambda v: repr(v) if not callable(v) else "")
+@pytest.mark.parametrize("d", [2, 40, 100])  # a product for every tile, tiles of fewer columns, one product for all
+def test_matrices_larger_than_a_tile(way, k, formula, d):
+    many = rng.normal(size=(333, d)) / np.sqrt(d)
+    few = many[100:271]
+    gram = k(many)
+    np.testing.assert_allclose(gram, formula(many, many), rtol=1e-11, atol=1e-11)
+    np.testing.assert_array_equal(gram, gram.T)
+    np.testing.assert_allclose(k(many, few), formula(many, few), rtol=1e-11, atol=1e-11)
+    weights = rng.normal(size=len(few))
+    np.testing.assert_allclose(k.times(many, few, weights), formula(many, few) @ weights, rtol=1e-11, atol=1e-10)
 
 
 def test_exponentials_keep_their_digits_at_every_size(way):

@@ -8,6 +8,7 @@ Where only the product of a matrix with some weights is wanted, its tiles are us
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,23 +17,32 @@ from scipy.linalg import blas
 from .. import fast
 from ..validation import Array
 
-ENTRIES = 2**17  # of a tile in a matrix, some rows of it: 1 MB
-ROWS, COLUMNS = 48, 256  # of a tile that is used and forgotten: 96 kB
+ROWS, COLUMNS = 128, 160  # of a tile: 160 kB
 SMALL_PRODUCT = 2**18  # multiplications that OpenBLAS does in one thread: so ours need not wait for its own
+FEW_COLUMNS = 32  # of a tile; before there are fewer, one product for all tiles is faster
+ENTRIES = 2**17  # of the rows that a thread takes at a time in a compiled loop, which has tiles of its own: 1 MB
 MOST_COLUMNS = 32  # with more, one matrix product is faster than the difference of every pair
 
-Tile = Callable[[slice, slice], Array]  # the values for some rows and columns, which the caller may change
+Profile = Callable[[Array], Array]  # of numbers that it may change
 
 
-def of_products(X: Array, Z: Array, profile: Callable[[Array], Array]) -> Array:
+class Tiles(NamedTuple):
+    """A matrix before it is computed."""
+
+    values: Callable[[slice, slice], Array]  # of the rows and columns of a tile, for the caller to change
+    columns: int = COLUMNS
+    room: Array | None = None  # for the matrix, where the tiles lie in it
+
+
+def of_products(X: Array, Z: Array, profile: Profile) -> Array:
     r"""`profile` of all $x_i^\top z_j$."""
-    K = _inner_products(X, Z)
-    return _fill(K, lambda rows, columns: profile(K[rows, columns]), symmetric=Z is X)
+    products = _products(X, Z)
+    return _filled(X, Z, products._replace(values=lambda rows, part: profile(products.values(rows, part))))
 
 
-def of_distances(X: Array, Z: Array, metric: str, profile: Callable[[Array], Array]) -> Array:
+def of_distances(X: Array, Z: Array, metric: str, profile: Profile) -> Array:
     """`profile` of all distances, each computed from its own difference: nothing cancels."""
-    return _fill(np.empty((len(X), len(Z))), _distances(X, Z, metric, profile), symmetric=Z is X)
+    return _filled(X, Z, _distances(X, Z, metric, profile))
 
 
 def exp_of_squared_distances(X: Array, Z: Array, factor: float) -> Array:
@@ -43,7 +53,7 @@ def exp_of_squared_distances(X: Array, Z: Array, factor: float) -> Array:
     """
     if (loops := _loops(X, Z)) is not None:
         return _compiled(loops, X, Z, factor, squared=True)
-    return _fill(*_exp_of_squared_distances(X, Z, factor), symmetric=Z is X)
+    return _filled(X, Z, _exp_of_squared_distances(X, Z, factor))
 
 
 def exp_of_absolute_distances(X: Array, Z: Array, factor: float) -> Array:
@@ -67,8 +77,8 @@ def weighted_exp_of_distances(X: Array, Z: Array, weights: Array, factor: float,
         return sums.reshape(len(X), *weights.shape[1:])
     if not squared:
         return _weigh(_distances(X, Z, "cityblock", lambda D: _exp(D, factor)), len(X), weights)
-    if X.shape[1] * ROWS * COLUMNS <= SMALL_PRODUCT:
-        return _weigh(_exp_of_squared_distances(X, Z, factor, at_once=False)[1], len(X), weights)
+    if _fitting_columns(X) >= FEW_COLUMNS:
+        return _weigh(_exp_of_squared_distances(X, Z, factor), len(X), weights)
     parts = [X[rows] for rows in fast.slabs(len(X), len(Z))]
     return np.concatenate([exp_of_squared_distances(part, Z, factor) @ weights for part in parts])
 
@@ -112,16 +122,24 @@ def _reached(S: Array, kappa: int, block: int = 64) -> Array:
     return np.partition(maxima, -kappa, axis=1)[:, -kappa]
 
 
-def _inner_products(X: Array, Z: Array, scale: float = 1.0) -> Array:
-    r"""All $x_i^\top z_j$ times `scale`; where Z is X, only those on and above the diagonal, and 0 below it."""
-    if Z is X:
-        return blas.dsyrk(scale, np.ascontiguousarray(X).T, trans=1, lower=1).T
-    return (X if scale == 1 else scale * X) @ Z.T
+def _fitting_columns(X: Array) -> int:
+    """How many columns a tile may have, if it is to be a small product of vectors as long as these."""
+    return SMALL_PRODUCT // (ROWS * max(1, X.shape[1]))
 
 
-def _exp_of_squared_distances(X: Array, Z: Array, factor: float, *, at_once: bool = True) -> tuple[Array, Tile]:
-    """Room for the matrix, and its tiles: from one product for all, or from one for each."""
-    room = np.empty((len(X), len(Z))) if at_once else np.empty((0, 0))
+def _products(X: Array, Z: Array, scale: float = 1.0) -> Tiles:
+    r"""All $x_i^\top z_j$ times `scale`: a product for each tile, or where the vectors are long, one for all.
+
+    Where Z is X, the one for all has only what lies on and above the diagonal.
+    """
+    if (fitting := _fitting_columns(X)) >= FEW_COLUMNS:
+        X_, Z_T = scale * X, np.ascontiguousarray(Z.T)
+        return Tiles(lambda rows, columns: X_[rows] @ Z_T[:, columns], min(COLUMNS, fitting))
+    K = blas.dsyrk(scale, np.ascontiguousarray(X).T, trans=1, lower=1).T if Z is X else (scale * X) @ Z.T
+    return Tiles(lambda rows, columns: K[rows, columns], room=K)
+
+
+def _exp_of_squared_distances(X: Array, Z: Array, factor: float) -> Tiles:
     with np.errstate(over="ignore", invalid="ignore"):
         mean = X.mean(axis=0)  # distances do not change, but far from the origin the three terms would cancel badly
         A = X - mean
@@ -129,27 +147,25 @@ def _exp_of_squared_distances(X: Array, Z: Array, factor: float, *, at_once: boo
         a, b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
         rounding = np.finfo(float).eps * (a.max() + b.max())
     if not rounding * -factor < 0.5e-10:
-        return room, _distances(X, Z, "sqeuclidean", lambda D: _exp(D, factor))
-    if at_once:
-        room = _inner_products(A, B, -2 * factor)
-    a, b, A, B_T = factor * a, factor * b, -2 * factor * A, np.ascontiguousarray(B.T)
+        return _distances(X, Z, "sqeuclidean", lambda D: _exp(D, factor))
+    products, a, b = _products(A, B, -2 * factor), factor * a, factor * b
 
-    def tile(rows: slice, columns: slice) -> Array:
-        D = room[rows, columns] if at_once else A[rows] @ B_T[:, columns]
+    def values(rows: slice, columns: slice) -> Array:
+        D = products.values(rows, columns)
         D += b[columns]
         D += a[rows, None]
         np.minimum(D, 0, out=D)
-        if at_once and Z is X:
-            np.fill_diagonal(D, 0)  # where the tile begins
+        if Z is X and rows == columns:
+            np.fill_diagonal(D, 0)
         return np.exp(D, out=D)
 
-    return room, tile
+    return products._replace(values=values)
 
 
-def _distances(X: Array, Z: Array, metric: str, profile: Callable[[Array], Array]) -> Tile:
+def _distances(X: Array, Z: Array, metric: str, profile: Profile) -> Tiles:
     from scipy.spatial.distance import cdist
 
-    return lambda rows, columns: profile(cdist(X[rows], Z[columns], metric))
+    return Tiles(lambda rows, columns: profile(cdist(X[rows], Z[columns], metric)))
 
 
 def _exp(D: Array, factor: float) -> Array:
@@ -157,31 +173,32 @@ def _exp(D: Array, factor: float) -> Array:
     return np.exp(D, out=D)
 
 
-def _fill(K: Array, tile: Tile, *, symmetric: bool) -> Array:
-    """Put the tiles into K, in threads; of a symmetric K what lies below the diagonal follows from what lies above."""
-    n, m = K.shape
+def _filled(X: Array, Z: Array, tiles: Tiles) -> Array:
+    """The matrix, its tiles made in threads; where Z is X, each also gives its mirror image."""
+    n, m, symmetric = len(X), len(Z), Z is X
+    K = np.empty((n, m)) if tiles.room is None else tiles.room
 
     def work(rows: slice) -> None:
-        columns = slice(rows.start if symmetric else 0, m)
-        K[rows, columns] = tile(rows, columns)
-        if symmetric:
-            square = K[rows, rows]
-            below = np.tri(len(square), k=-1, dtype=bool)
-            square[below] = square.T[below]
-            K[rows.stop :, rows] = K[rows, rows.stop :].T
+        for part in [rows, *_cut(rows.stop, m, tiles.columns)] if symmetric else _cut(0, m, tiles.columns):
+            K[rows, part] = values = tiles.values(rows, part)
+            if symmetric and part == rows:
+                below = np.tri(len(values), k=-1, dtype=bool)
+                K[rows, rows][below] = values.T[below]
+            elif symmetric:
+                K[part, rows] = values.T
 
-    fast.in_threads(work, fast.slabs(n, m, ENTRIES), n * m)
+    fast.in_threads(work, _cut(0, n, ROWS), n * m)
     return K
 
 
-def _weigh(tile: Tile, n: int, weights: Array) -> Array:
-    """The sums over all columns of tile values times weights, in threads."""
+def _weigh(tiles: Tiles, n: int, weights: Array) -> Array:
+    """The sums over all columns of the matrix times weights, in threads."""
     sums = np.zeros((n, *weights.shape[1:]))
 
     def work(rows: slice) -> None:
-        for columns in _cut(0, len(weights), COLUMNS):
+        for part in _cut(0, len(weights), tiles.columns):
             # not `@`, which for a vector would start threads of its own
-            sums[rows] += np.einsum("ij,j...->i...", tile(rows, columns), weights[columns])
+            sums[rows] += np.einsum("ij,j...->i...", tiles.values(rows, part), weights[part])
 
     fast.in_threads(work, _cut(0, n, ROWS), n * len(weights))
     return sums
