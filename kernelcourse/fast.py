@@ -76,10 +76,11 @@ def slabs(n: int, columns: int, entries: int = SLAB) -> Iterator[slice]:
     return (slice(first, min(first + rows, n)) for first in range(0, n, rows))
 
 
-def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], entries: int) -> None:
+def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], entries: int, *, products: bool = False) -> None:
     """Call `work` for every part, in threads where so many entries are worth it.
 
-    It pays for what releases the interpreter: numpy's loops over arrays, and our compiled ones.
+    It pays for what releases the interpreter: numpy's loops over arrays, and our compiled ones; `products` too, if the
+    linear algebra uses one thread for each.
     """
     parts = list(parts)
     count = min(threads(), len(parts))
@@ -89,14 +90,19 @@ def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], entries: in
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(count) as pool:
+    with one_thread(products), ThreadPoolExecutor(count) as pool:
         for _ in pool.map(work, parts):  # which raises what went wrong in a thread
             pass
 
 
+def can_limit() -> bool:
+    """Whether the linear algebra can be told to use one thread."""
+    return _pools() is not None
+
+
 def workers() -> int:
     """How many jobs `side_by_side` does at a time."""
-    return threads() if _pools() is not None else 1
+    return threads() if can_limit() else 1
 
 
 def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
@@ -129,8 +135,11 @@ def _in_one_thread(job: Callable[[], T]) -> T:
 
 
 def one_thread(wanted: bool = True) -> AbstractContextManager[Any]:
-    """Within it the linear algebra uses one thread: for short products, where two cost more than they save."""
-    return _pools().limit(limits=1) if wanted and _pools() is not None else nullcontext()
+    """Within it the linear algebra uses one thread: for short products, where two cost more than they save.
+
+    Of several threads that ask for it, threadpoolctl heeds the first: who leaves never undoes what another relies on.
+    """
+    return _pools().limit(limits=1) if wanted and can_limit() else nullcontext()
 
 
 @cache

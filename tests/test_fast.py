@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -76,6 +77,13 @@ def test_jobs_side_by_side_keep_their_order_and_their_errors(way):
     assert fast.side_by_side([lambda i=i: i * i for i in range(20)]) == [i * i for i in range(20)]
     with pytest.raises(ZeroDivisionError):
         fast.side_by_side([lambda: 1, lambda: 1 / 0])
+
+
+def test_the_linear_algebra_gets_its_threads_back(way):
+    before = [library["num_threads"] for library in fast._pools().info()]
+    with ThreadPoolExecutor(4) as pool:  # which all limit it, one within the other's time
+        list(pool.map(lambda _: Polynomial(3)(X), range(40)))
+    assert [library["num_threads"] for library in fast._pools().info()] == before
 
 
 def test_without_threadpoolctl_one_job_follows_the_other(monkeypatch):
@@ -169,6 +177,7 @@ def test_large_products_with_weights_are_made_in_slabs(way, monkeypatch):
     whole = tiles.exp_of_squared_distances
     monkeypatch.setattr(tiles, "exp_of_squared_distances", some_rows)
     monkeypatch.setattr(fast, "slabs", lambda n, m, entries=200: original(n, m, min(entries, 200)))
+    monkeypatch.setattr(fast, "can_limit", lambda: False)
     monkeypatch.setattr(tiles, "SMALL_PRODUCT", 0)
     wide = rng.normal(size=(30, tiles.MOST_COLUMNS + 8))
     exact = np.exp(-cdist(wide, wide, "sqeuclidean") / 50)
@@ -194,8 +203,12 @@ def test_weights_that_do_not_fit_the_points_are_refused():
 
 
 @pytest.mark.parametrize(("k", "formula"), FORMULAS, ids=lambda v: repr(v) if not callable(v) else "")
-@pytest.mark.parametrize("d", [2, 40, 100])  # a product for every tile, tiles of fewer columns, one product for all
-def test_matrices_larger_than_a_tile(way, k, formula, d):
+@pytest.mark.parametrize(
+    ("d", "limit"), [(2, True), (100, True), (40, False), (100, False)]
+)  # a product for every tile, of fewer columns where it has to be small, one product for all where it cannot be
+def test_matrices_larger_than_a_tile(way, k, formula, d, limit, monkeypatch):
+    if not limit:
+        monkeypatch.setattr(fast, "_pools", lambda: None)
     many = rng.normal(size=(333, d)) / np.sqrt(d)
     few = many[100:271]
     gram = k(many)

@@ -415,15 +415,14 @@ class Power(Compound):
 
 def integer_power(values: Array, power: int) -> Array:
     """`values ** power` by repeated squaring: a few products where `**` would take a logarithm for each entry."""
+    if power < 2:
+        return values if power == 1 else np.ones_like(values)
     with np.errstate(over="ignore", invalid="ignore"):
-        result = None
-        while power:
-            if power & 1:
-                result = values if result is None else result * values
-            power >>= 1
-            if power:
-                values = values * values
-    return result if result is not None else np.ones_like(values)
+        square = values * values
+        result = integer_power(square, power // 2)
+        if power % 2:
+            result *= values
+    return result
 
 
 @dataclass(frozen=True, repr=False)

@@ -17,7 +17,7 @@ from scipy.linalg import blas
 from .. import fast
 from ..validation import Array
 
-ROWS, COLUMNS = 128, 160  # of a tile: 160 kB
+ROWS, COLUMNS = 256, 256  # of a tile: 512 kB
 SMALL_PRODUCT = 2**18  # multiplications that OpenBLAS does in one thread: so ours need not wait for its own
 FEW_COLUMNS = 32  # of a tile; before there are fewer, one product for all tiles is faster
 ENTRIES = 2**17  # of the rows that a thread takes at a time in a compiled loop, which has tiles of its own: 1 MB
@@ -77,7 +77,7 @@ def weighted_exp_of_distances(X: Array, Z: Array, weights: Array, factor: float,
         return sums.reshape(len(X), *weights.shape[1:])
     if not squared:
         return _weigh(_distances(X, Z, "cityblock", lambda D: _exp(D, factor)), len(X), weights)
-    if _fitting_columns(X) >= FEW_COLUMNS:
+    if _columns(X) >= FEW_COLUMNS:
         return _weigh(_exp_of_squared_distances(X, Z, factor), len(X), weights)
     parts = [X[rows] for rows in fast.slabs(len(X), len(Z))]
     return np.concatenate([exp_of_squared_distances(part, Z, factor) @ weights for part in parts])
@@ -122,19 +122,19 @@ def _reached(S: Array, kappa: int, block: int = 64) -> Array:
     return np.partition(maxima, -kappa, axis=1)[:, -kappa]
 
 
-def _fitting_columns(X: Array) -> int:
-    """How many columns a tile may have, if it is to be a small product of vectors as long as these."""
-    return SMALL_PRODUCT // (ROWS * max(1, X.shape[1]))
+def _columns(X: Array) -> int:
+    """How many columns a tile may have, if it is to be a product of vectors as long as these, in one thread."""
+    return COLUMNS if fast.can_limit() else min(COLUMNS, SMALL_PRODUCT // (ROWS * max(1, X.shape[1])))
 
 
 def _products(X: Array, Z: Array, scale: float = 1.0) -> Tiles:
-    r"""All $x_i^\top z_j$ times `scale`: a product for each tile, or where the vectors are long, one for all.
+    r"""All $x_i^\top z_j$ times `scale`: a product for each tile, or where that cannot be in one thread, one for all.
 
     Where Z is X, the one for all has only what lies on and above the diagonal.
     """
-    if (fitting := _fitting_columns(X)) >= FEW_COLUMNS:
+    if (columns := _columns(X)) >= FEW_COLUMNS:
         X_, Z_T = scale * X, np.ascontiguousarray(Z.T)
-        return Tiles(lambda rows, columns: X_[rows] @ Z_T[:, columns], min(COLUMNS, fitting))
+        return Tiles(lambda rows, part: X_[rows] @ Z_T[:, part], columns)
     K = blas.dsyrk(scale, np.ascontiguousarray(X).T, trans=1, lower=1).T if Z is X else (scale * X) @ Z.T
     return Tiles(lambda rows, columns: K[rows, columns], room=K)
 
@@ -187,7 +187,7 @@ def _filled(X: Array, Z: Array, tiles: Tiles) -> Array:
             elif symmetric:
                 K[part, rows] = values.T
 
-    fast.in_threads(work, _cut(0, n, ROWS), n * m)
+    fast.in_threads(work, _cut(0, n, ROWS), n * m, products=True)
     return K
 
 
@@ -197,10 +197,10 @@ def _weigh(tiles: Tiles, n: int, weights: Array) -> Array:
 
     def work(rows: slice) -> None:
         for part in _cut(0, len(weights), tiles.columns):
-            # not `@`, which for a vector would start threads of its own
+            # not `@`, which for a vector would start threads of its own where it can
             sums[rows] += np.einsum("ij,j...->i...", tiles.values(rows, part), weights[part])
 
-    fast.in_threads(work, _cut(0, n, ROWS), n * len(weights))
+    fast.in_threads(work, _cut(0, n, ROWS), n * len(weights), products=True)
     return sums
 
 
