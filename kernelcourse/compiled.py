@@ -163,6 +163,24 @@ def nearest_points(X, Z_T, nearest, first, last):
                         best[s], nearest[i, s] = x[j], left + j
 
 
+@loop
+def symmetric(K, first, last):
+    """Whether the rows from first to last are finite and the same as the columns, from the diagonal on."""
+    n = len(K)
+    for top in range(first, last, ROWS):
+        for left in range(top, n, ROWS):
+            apart = 0
+            for i in range(top, min(top + ROWS, last)):
+                row = K[i, left : min(left + ROWS, n)]
+                for j in range(len(row)):
+                    apart += (
+                        row[j] - K[left + j, i] != 0.0
+                    )  # also of two infinities, and of anything that is not a number
+            if apart > 0:
+                return False
+    return True
+
+
 # ---------------------------------------------------------------- one point after the other
 
 

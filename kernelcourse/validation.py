@@ -6,14 +6,15 @@ import numbers
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .fast import in_threads
+from .fast import compiled, in_threads, slabs
 
 Array = NDArray[np.float64]
+TILE = 128  # rows and columns of a matrix that are looked at together
 
 
 class KernelCourseWarning(UserWarning):
@@ -97,6 +98,8 @@ def same_length(values: Any, name: str, length: int | None) -> None:
 
 def square(K: ArrayLike, name: str = "K") -> Array:
     """`K` as a finite square float matrix that is symmetric up to rounding."""
+    if _seen_to_be_symmetric(K):
+        return K
     array = points(K, name)
     n, m = array.shape
     if n != m:
@@ -109,17 +112,36 @@ def square(K: ArrayLike, name: str = "K") -> Array:
     return array
 
 
-def _symmetric(K: Array, slack: float, tile: int = 128) -> bool:
+def _seen_to_be_symmetric(K: Any) -> TypeGuard[Array]:
+    """Whether one pass of a compiled loop finds K to be what is wanted, as is the rule; if not, others say what is not.
+
+    >>> _seen_to_be_symmetric([[1.0, 0.0], [0.0, 1.0]])
+    False
+    """
+    if type(K) is not np.ndarray or K.dtype != np.float64 or K.ndim != 2 or K.shape[0] != K.shape[1]:
+        return False
+    if not (K.flags.c_contiguous and K.flags.writeable) or (loops := compiled(K.size)) is None:
+        return False
+    seen: list[bool] = []
+    in_threads(lambda rows: seen.append(loops.symmetric(K, rows.start, rows.stop)), _rows(K), K.size)
+    return all(seen)
+
+
+def _rows(K: Array) -> list[slice]:
+    return list(slabs(len(K), 1, entries=TILE))
+
+
+def _symmetric(K: Array, slack: float) -> bool:
     """Tile by tile: a tile and its mirror image fit into the processor's cache, and no second matrix is needed."""
     apart: list[slice] = []
 
     def compare(rows: slice) -> None:
-        for first in range(rows.start, len(K), tile):
-            one, other = K[rows, first : first + tile], K[first : first + tile, rows].T
+        for columns in _rows(K)[rows.start // TILE :]:
+            one, other = K[rows, columns], K[columns, rows].T
             if not apart and not (np.array_equal(one, other) if slack == 0 else np.abs(one - other).max() <= slack):
                 apart.append(rows)
 
-    in_threads(compare, [slice(first, first + tile) for first in range(0, len(K), tile)], K.size)
+    in_threads(compare, _rows(K), K.size)
     return not apart
 
 

@@ -45,7 +45,7 @@ from kernelcourse import (
 from kernelcourse.algorithms import svm
 from kernelcourse.kernels import tiles
 from kernelcourse.linalg import solve_ridge, solve_ridges
-from kernelcourse.validation import KernelCourseWarning
+from kernelcourse.validation import KernelCourseWarning, square
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 3))
@@ -239,6 +239,29 @@ def test_points_that_cannot_be_written_to_are_taken(way):
     frozen.flags.writeable = False
     np.testing.assert_array_equal(Gaussian(1.0)(frozen), Gaussian(1.0)(X))
     np.testing.assert_array_equal(Gaussian(1.0)(X[::2]), Gaussian(1.0)(X[::2].copy()))
+
+
+@pytest.mark.parametrize("n", [1, 90, 300])
+def test_one_wrong_entry_of_a_symmetric_matrix_is_seen(way, n):
+    A = rng.normal(size=(n, n))
+    A += A.T
+    assert square(A) is A
+    assert square(A + 0 * A) is not A
+    for i, j in {(0, 0), (n // 2, n - 1), (n - 1, n // 3), (n - 1, n - 1)}:
+        for wrong, message in ((np.nan, "NaN"), (np.inf, "inf"), (A[i, j] + 1e-3, "symmetric")):
+            if i == j and message == "symmetric":
+                continue
+            B = A.copy()
+            B[i, j] = wrong
+            with pytest.raises(ValueError, match=message):
+                square(B)
+            if message == "inf":
+                B[j, i] = wrong  # symmetric, but not finite
+                with pytest.raises(ValueError, match="inf"):
+                    square(B)
+    if n > 1:
+        A[0, 1] += 1e-12  # rounding is not held against it
+        assert square(A) is A
 
 
 @pytest.mark.parametrize("kappa", [1, 4, 70])

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..fast import compiled, in_rows, one_thread
-from ..linalg import refuse_indefinite, solve_ridge
+from ..linalg import refuse_indefinite, solve_ridge, times
 from ..validation import (
     Array,
     KernelCourseWarning,
@@ -278,7 +278,7 @@ def _newton_cg(K: Array, y: Array, ridge: float, tol: float, max_products: int) 
             return logistic_newton(K, y, ridge=ridge, tol=tol)
         a, f = a + t * d, f + t * Kd
         r = gradient(a, f)
-    f = K @ a  # rounding has gathered in the one that was kept up to date
+    f = times(K, a)  # rounding has gathered in the one that was kept up to date
     return LogisticFit(a, products, float(np.abs(gradient(a, f)).max()), _objective(a, K, y, ridge))
 
 
@@ -291,7 +291,7 @@ def _newton_step_by_cg(
     changes along with it, so that each iteration multiplies only one new vector.
     """
     residual, d, Kd = -r, np.zeros_like(r), np.zeros_like(r)
-    K_residual = K @ residual
+    K_residual = times(K, residual)
     q, Kq = residual, K_residual
     size = residual @ K_residual
     goal = accuracy**2 * size
@@ -303,7 +303,7 @@ def _newton_step_by_cg(
         if not curvature > 0:
             refuse_indefinite(K, 1e-8 * float(np.abs(K).max()))
             return None
-        K_Aq = K @ Aq
+        K_Aq = times(K, Aq)
         t = size / curvature
         d, Kd = d + t * q, Kd + t * Kq
         residual, K_residual = residual - t * Aq, K_residual - t * K_Aq
