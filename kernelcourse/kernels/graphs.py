@@ -61,10 +61,12 @@ class WeisfeilerLehman(GraphKernel):
             neighbours[i].append(j)
         counts = Counter(labels)
         for _ in range(self.depth):
-            labels = [
-                _short(f"{label}({','.join(sorted([labels[j] for j in around]))})")
+            met = labels.__getitem__
+            named = [
+                f"{label}({','.join(sorted(map(met, around)))})"
                 for label, around in zip(labels, neighbours, strict=True)
             ]
+            labels = [name if len(name) <= LONGEST_NAME else _digest(name) for name in named]
             counts.update(labels)
         return counts
 
@@ -152,10 +154,10 @@ def _adjacency(values: Any) -> Array:
 
 def _name(label: Any) -> str:
     """A printed form that equal labels share, and different ones do not."""
-    if isinstance(label, tuple):
-        return f"({','.join(map(_name, label))})"
     if isinstance(label, str):
         return str.__repr__(label)
+    if isinstance(label, tuple):
+        return f"({','.join(map(_name, label))})"
     if isinstance(label, numbers.Integral):
         return repr(int(label))
     if isinstance(label, numbers.Real):
@@ -166,6 +168,6 @@ def _name(label: Any) -> str:
     raise TypeError(f"a label must be a string, a number or a tuple of such, got {type(label).__name__} {label!r:.60}")
 
 
-def _short(name: str) -> str:
-    """The name, or its digest once it is long: names would grow with every round, in every call in the same way."""
-    return name if len(name) <= LONGEST_NAME else "#" + blake2b(name.encode(), digest_size=16).hexdigest()
+def _digest(name: str) -> str:
+    """What stands for a long name, in every call the same: names would grow with every round."""
+    return "#" + blake2b(name.encode(), digest_size=16).hexdigest()
