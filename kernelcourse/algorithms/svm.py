@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
 from ..fast import compiled, in_rows, one_thread
-from ..linalg import indefinite, refuse_indefinite
+from ..linalg import indefinite, refuse_indefinite, times
 from ..validation import Array, flag, generator, points, real, signs, square, vector, warn, whole
 
 
@@ -350,6 +350,7 @@ class _Point(NamedTuple):
 
 _Solver = Callable[[Array, float], tuple[Array, float]]
 
+MANY, FEWEST = 2000, 500  # coefficients: so many are passed over in parts, and a part has at least so many
 _TINY = 1e-200
 _SLACK = 1e-5  # an eigenvalue above -_SLACK max_i K_ii passes for rounding, that of a K kept in single precision too
 
@@ -365,7 +366,7 @@ def _dual(K: Array, y: Array, lam: float, *, offset: bool) -> _Dual:
 
 
 def _certify(dual: _Dual, c: Array) -> _Point:
-    f = dual.K @ c if c.any() else np.zeros_like(c)
+    f = times(dual.K, c) if c.any() else np.zeros_like(c)
     if c @ f < -_SLACK * dual.diag.max() * (c @ c):
         refuse_indefinite(dual.K, _SLACK * dual.diag.max())
     b = _best_offset(dual.y - f, dual.y) if dual.offset else 0.0
@@ -415,8 +416,8 @@ def _solve(dual: _Dual, c: Array, *, gap: float, max_steps: int) -> tuple[_Point
         if best.gap <= gap or steps >= max_steps:
             return best, steps
         if number > 0:
-            c = point.c.copy()
-            steps += _descend(dual, c, dual.y - point.f, min(n, max_steps - steps))
+            c, took = _pass(dual, point, first=number == 1, most=max_steps - steps)
+            steps += took
             point = _certify(dual, c)
         # Far away, guesses at who is at a bound are seldom good.
         if point.gap < (1e-2 if number < 3 else 0.03) or number == passes:
@@ -433,6 +434,38 @@ def _solve(dual: _Dual, c: Array, *, gap: float, max_steps: int) -> tuple[_Point
             break
         size *= 2
     return best, steps
+
+
+def _pass(dual: _Dual, point: _Point, *, first: bool, most: int) -> tuple[Array, int]:
+    """About a cheap step for each coefficient.
+
+    Of many, more than a processor's cache has room for, the first pass takes fewer; and from the second on those are
+    left out that are at a bound and want to stay there most. A copy of the others' part of K is read faster, and three
+    times as many steps pay.
+    """
+    n, c, r = len(point.c), point.c.copy(), dual.y - point.f
+    if n >= MANY and first:
+        return c, _descend(dual, c, r, min(3 * n // 4, most))
+    wish = _wish(dual, point)
+    size = max(FEWEST, int(1.2 * np.count_nonzero(wish > 0)))
+    if n < MANY or size > 0.7 * n:
+        return c, _descend(dual, c, r, min(n, most))
+    chosen = np.argpartition(-wish, size - 1)[:size]
+    chosen.sort()
+    K = _among(dual.K, chosen)
+    part = _Dual(K, dual.y[chosen], dual.lo[chosen], dual.hi[chosen], dual.diag[chosen], dual.offset)
+    moved = c[chosen]
+    took = _descend(part, moved, r[chosen], min(3 * n, most))
+    c[chosen] = moved
+    return c, took
+
+
+def _wish(dual: _Dual, point: _Point) -> Array:
+    """How much each coefficient wants to leave its bound; those off their bounds more than any."""
+    r = dual.y - point.f - point.b
+    wish = np.where(point.c == dual.lo, r, -r)
+    wish[(dual.lo < point.c) & (point.c < dual.hi)] = np.inf
+    return wish
 
 
 def _descend(dual: _Dual, c: Array, r: Array, steps: int) -> int:
@@ -527,7 +560,7 @@ def _put_on_margin(dual: _Dual, point: _Point, rounds: int) -> tuple[_Point, int
         held = np.where(np.isnan(guess), c, guess)
         f = _moved(K, f, c, held)
         with one_thread(len(free) < 1000):
-            solve = _kkt_solver(K[np.ix_(free, free)], np.zeros(len(free)), offset=dual.offset)
+            solve = _kkt_solver(_among(K, free), np.zeros(len(free)), offset=dual.offset)
             step, step_b = solve((y - f - b)[free], -held.sum())
         c = held.copy()
         c[free] += step
@@ -541,11 +574,18 @@ def _put_on_margin(dual: _Dual, point: _Point, rounds: int) -> tuple[_Point, int
     return best, rounds
 
 
+def _among(K: Array, chosen: NDArray[np.intp]) -> Array:
+    """A copy of these rows and columns of K."""
+    if len(chosen) > 500:
+        return K[np.ix_(chosen, chosen)]
+    return K.ravel().take(chosen[:, None] * len(K) + chosen)  # faster for few
+
+
 def _moved(K: Array, f: Array, c: Array, to: Array) -> Array:
     """K to, from f = K c: only what has changed counts."""
     changed = np.flatnonzero(c != to)
-    if 3 * len(changed) > len(c):
-        return K @ to
+    if 10 * len(changed) > len(c):  # a copy of many rows costs more than half of all of them read once
+        return times(K, to)
     return f + (to - c)[changed] @ K[changed]
 
 
@@ -553,14 +593,11 @@ def _solve_open(dual: _Dual, point: _Point, size: int, *, gap: float, max_steps:
     """Solve for `size` coefficients, the others held: those off their bounds, then those that want to leave theirs
     most, then those that want to stay least."""
     K, y, lo, hi, c = dual.K, dual.y, dual.lo, dual.hi, point.c.copy()
-    r = y - point.f - point.b
-    wish = np.where(c == lo, r, -r)  # at a bound: the pull away from it
-    wish[(lo < c) & (c < hi)] = np.inf
-    chosen = np.argpartition(-wish, size - 1)[:size]
+    chosen = np.argpartition(-_wish(dual, point), size - 1)[:size]
     held = np.delete(np.arange(len(c)), chosen)
     dual_value = point.objective * (1 - point.gap)
     c[chosen], steps = _interior_point(
-        K[np.ix_(chosen, chosen)],
+        _among(K, chosen),
         y[chosen] - K[np.ix_(chosen, held)] @ c[held],
         lo[chosen],
         hi[chosen],
@@ -641,11 +678,11 @@ def _cholesky(K: Array, diagonal: Array) -> tuple[Array, bool]:
     """Factor K + diag(diagonal), with as little more on the diagonal as a K that is singular up to rounding needs."""
     for jitter in (1e-13, 1e-11, 1e-9, 1e-7, _SLACK):
         A = K.copy()
-        A[np.diag_indices(len(K))] += diagonal + max(jitter * np.diag(K).max(), _TINY)
-        try:
-            return linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
-        except linalg.LinAlgError:
-            continue
+        np.einsum("ii->i", A)[:] += diagonal + max(jitter * np.diag(K).max(), _TINY)
+        # LAPACK counts by columns and so takes the transpose for what it wants, without another copy.
+        factor, failed = linalg.lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
+        if not failed:
+            return factor, True
     raise indefinite(K)
 
 

@@ -290,6 +290,23 @@ def test_many_open_points_are_solved_for_in_growing_groups(solver):
     assert relative_gap(fit, K, y, lam_from_C(100.0, n=700)) <= 1.1e-9
 
 
+@pytest.mark.parametrize("C", [1.0, 100.0])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_passes_over_some_of_many_lead_to_the_same_function(solver, C, monkeypatch):
+    K, y = gaussian_problem(250)
+    lam = lam_from_C(C, n=250)
+    whole = solver(K, y, lam=lam, gap=1e-10)
+    sizes, descend = [], svm._descend
+    monkeypatch.setattr(svm, "_descend", lambda dual, *rest: sizes.append(len(dual.y)) or descend(dual, *rest))
+    monkeypatch.setattr(svm, "_put_on_margin", lambda dual, point, rounds: (point, 0))  # or it would end too soon
+    monkeypatch.setattr(svm, "MANY", 100)
+    monkeypatch.setattr(svm, "FEWEST", 50)
+    some = solver(K, y, lam=lam, gap=1e-10)
+    assert sizes[0] == 250 and min(sizes) < 180  # all at first, then fewer
+    assert some.gap <= 1e-10 and relative_gap(some, K, y, lam) < 1e-9
+    np.testing.assert_allclose(K @ (some.alpha * y) + some.b, K @ (whole.alpha * y) + whole.b, atol=1e-3)
+
+
 @pytest.mark.parametrize("C", [1e6, 1e9])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_huge_C_gives_the_hard_margin(solver, C):
