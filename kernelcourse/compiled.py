@@ -72,17 +72,22 @@ def exp_in_place(x, n):
 
 @loop
 def exp_of_distances_to_one(point, Z_T, left, columns, squared, factor, x):
-    """One row of the matrix, for so many columns of Z_T from left on, into x."""
+    """One row of the matrix, for so many columns of Z_T from left on, into x; two terms of the distance at a time."""
+    d = len(point)
     for j in range(columns):
         x[j] = 0.0
-    for k in range(len(point)):
-        z, x_k = Z_T[k, left : left + columns], point[k]
+    for k in range(0, d - d % 2, 2):
+        y, z, y_k, z_k = Z_T[k, left : left + columns], Z_T[k + 1, left : left + columns], point[k], point[k + 1]
         if squared:
             for j in range(columns):
-                x[j] += (x_k - z[j]) * (x_k - z[j])
+                x[j] += (y_k - y[j]) * (y_k - y[j]) + (z_k - z[j]) * (z_k - z[j])
         else:
             for j in range(columns):
-                x[j] += abs(x_k - z[j])
+                x[j] += abs(y_k - y[j]) + abs(z_k - z[j])
+    if d % 2:
+        z, z_k = Z_T[d - 1, left : left + columns], point[d - 1]
+        for j in range(columns):
+            x[j] += (z_k - z[j]) * (z_k - z[j]) if squared else abs(z_k - z[j])
     for j in range(columns):
         x[j] *= factor
     exp_in_place(x, columns)
@@ -102,11 +107,11 @@ def exp_of_distances(X, Z_T, K, first, last, symmetric, squared, factor):
         while left < m:
             columns = min(COLUMNS, m - left)
             for i in range(rows):
-                x = tile[i]
-                exp_of_distances_to_one(X[top + i], Z_T, left, columns, squared, factor, x)
                 row = K[top + i, left : left + columns]
-                for j in range(columns):
-                    row[j] = x[j]
+                exp_of_distances_to_one(X[top + i], Z_T, left, columns, squared, factor, tile[i] if symmetric else row)
+                if symmetric:
+                    for j in range(columns):
+                        row[j] = tile[i, j]
             if symmetric:
                 for j in range(columns):
                     row = K[left + j, top : top + rows]
