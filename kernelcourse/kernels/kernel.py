@@ -84,6 +84,21 @@ class Kernel(ABC):
     def _times(self, X: Any, Z: Any, a: Array, entries: int) -> Array:
         return np.concatenate([self.formula(X[rows], Z) @ a for rows in slabs(len(X), len(Z), entries)])
 
+    def into(self, room: Array, X: Any, Z: Any) -> Array:
+        """`k(X, Z)` in the first rows of `room`, which has a column for each point of Z; those rows are returned.
+
+        For one block of rows after the other: asking the system for new memory each time takes time of its own.
+        """
+        X, Z = self._pair(X, Z)
+        if room.ndim != 2 or len(room) < len(X) or room.shape[1] != len(Z):
+            raise ValueError(f"room has shape {room.shape}, but {len(X)} rows of {len(Z)} entries are wanted")
+        K = room[: len(X)]
+        self._into(K, X, Z)
+        return K
+
+    def _into(self, K: Array, X: Any, Z: Any) -> None:
+        K[:] = self.formula(X, Z)
+
     def _pair(self, X: Any, Z: Any) -> tuple[Any, Any]:
         same = Z is None or Z is X
         X = self.inputs(X, "X")

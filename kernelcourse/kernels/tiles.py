@@ -45,22 +45,22 @@ def of_distances(X: Array, Z: Array, metric: str, profile: Profile) -> Array:
     return _filled(X, Z, _distances(X, Z, metric, profile))
 
 
-def exp_of_squared_distances(X: Array, Z: Array, factor: float) -> Array:
-    r"""All $\exp(\text{factor}\, \lVert x_i - z_j \rVert^2)$, where factor < 0.
+def exp_of_squared_distances(X: Array, Z: Array, factor: float, room: Array | None = None) -> Array:
+    r"""All $\exp(\text{factor}\, \lVert x_i - z_j \rVert^2)$, where factor < 0; in `room`, if there is one.
 
     Without compiled loops, $\lVert x_i\rVert^2 - 2 x_i^\top z_j + \lVert z_j\rVert^2$ takes all distances from one
     product. Its rounding stays below 1e-10 in the exponent; where it would not, each distance is computed by itself.
     """
     if (loops := _loops(X, Z)) is not None:
-        return _compiled(loops, X, Z, factor, squared=True)
-    return _filled(X, Z, _exp_of_squared_distances(X, Z, factor))
+        return _compiled(loops, X, Z, factor, squared=True, room=room)
+    return _filled(X, Z, _exp_of_squared_distances(X, Z, factor), room)
 
 
-def exp_of_absolute_distances(X: Array, Z: Array, factor: float) -> Array:
-    r"""All $\exp(\text{factor}\, \lVert x_i - z_j \rVert_1)$, where factor < 0."""
+def exp_of_absolute_distances(X: Array, Z: Array, factor: float, room: Array | None = None) -> Array:
+    r"""All $\exp(\text{factor}\, \lVert x_i - z_j \rVert_1)$, where factor < 0; in `room`, if there is one."""
     if (loops := _loops(X, Z)) is not None:
-        return _compiled(loops, X, Z, factor, squared=False)
-    return of_distances(X, Z, "cityblock", lambda D: _exp(D, factor))
+        return _compiled(loops, X, Z, factor, squared=False, room=room)
+    return _filled(X, Z, _distances(X, Z, "cityblock", lambda D: _exp(D, factor)), room)
 
 
 def weighted_exp_of_distances(X: Array, Z: Array, weights: Array, factor: float, *, squared: bool) -> Array:
@@ -173,10 +173,11 @@ def _exp(D: Array, factor: float) -> Array:
     return np.exp(D, out=D)
 
 
-def _filled(X: Array, Z: Array, tiles: Tiles) -> Array:
+def _filled(X: Array, Z: Array, tiles: Tiles, room: Array | None = None) -> Array:
     """The matrix, its tiles made in threads; where Z is X, each also gives its mirror image."""
     n, m, symmetric = len(X), len(Z), Z is X
-    K = np.empty((n, m)) if tiles.room is None else tiles.room
+    wanted = room if room is not None else tiles.room
+    K = np.empty((n, m)) if wanted is None else wanted
 
     def work(rows: slice) -> None:
         for part in [rows, *_cut(rows.stop, m, tiles.columns)] if symmetric else _cut(0, m, tiles.columns):
@@ -212,8 +213,8 @@ def _loops(X: Array, Z: Array) -> fast.Loops:
     return fast.compiled(len(X) * len(Z)) if X.shape[1] <= MOST_COLUMNS else None
 
 
-def _compiled(loops: fast.Loops, X: Array, Z: Array, factor: float, *, squared: bool) -> Array:
-    K = np.empty((len(X), len(Z)))
+def _compiled(loops: fast.Loops, X: Array, Z: Array, factor: float, *, squared: bool, room: Array | None) -> Array:
+    K = np.empty((len(X), len(Z))) if room is None else room
     X_, Z_T = fast.in_rows(X), fast.in_rows(Z.T)
 
     def work(rows: slice) -> None:

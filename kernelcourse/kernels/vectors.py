@@ -285,6 +285,11 @@ class Gaussian(Radial):
     def formula(self, X: Array, Z: Array) -> Array:
         return tiles.exp_of_squared_distances(X, Z, self._factor)
 
+    def _into(self, K: Array, X: Array, Z: Array) -> None:
+        if type(self).formula is not Gaussian.formula:  # a subclass may compute anything
+            return super()._into(K, X, Z)
+        tiles.exp_of_squared_distances(X, Z, self._factor, room=K)
+
     def _times(self, X: Array, Z: Array, a: Array, entries: int) -> Array:
         if type(self).formula is not Gaussian.formula:  # a subclass may compute anything
             return super()._times(X, Z, a, entries)
@@ -400,6 +405,11 @@ class Laplacian(Radial):
 
     def formula(self, X: Array, Z: Array) -> Array:
         return tiles.exp_of_absolute_distances(X, Z, -1 / self.h)
+
+    def _into(self, K: Array, X: Array, Z: Array) -> None:
+        if type(self).formula is not Laplacian.formula:
+            return super()._into(K, X, Z)
+        tiles.exp_of_absolute_distances(X, Z, -1 / self.h, room=K)
 
     def _times(self, X: Array, Z: Array, a: Array, entries: int) -> Array:
         if type(self).formula is not Laplacian.formula:

@@ -7,10 +7,10 @@ cache is: a block that stays there is not written to memory at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +18,11 @@ from ..fast import side_by_side, workers
 from ..kernels.kernel import Kernel
 from ..validation import Array, real, vector, warn, whole
 
+if TYPE_CHECKING:
+    from .maps import FeatureMap
+
 MEMORY = 256 * 2**20
-_CACHE = 16 * 2**20
+_CACHE = 8 * 2**20  # of the processor's cache, for the block of one thread or process; others have theirs
 _COPIES = 4  # arrays of a block's size that a kernel's formula may hold at once
 
 
@@ -27,13 +30,13 @@ def block_rows(columns: int, *, memory: int = MEMORY, at_once: int = 1) -> int:
     """How many rows of `columns` kernel values a block has, if so many of them are there at once.
 
     >>> block_rows(1000), block_rows(1000, memory=320_000), block_rows(1000, at_once=2)
-    (2097, 10, 1048)
+    (1048, 10, 1048)
     """
     memory = whole(memory, "memory", at_least=1)
     row = 8 * columns * _COPIES
     if memory < row:
         raise ValueError(f"memory must be at least {row} bytes, room for one row of {columns} values, got {memory}")
-    return max(1, min(memory // row, max(64, _CACHE // (8 * columns))) // at_once)
+    return max(1, min(memory // row // at_once, max(64, _CACHE // (8 * columns))))
 
 
 def row_blocks(n: int, columns: int, *, memory: int = MEMORY, at_once: int = 1) -> Iterator[slice]:
@@ -47,7 +50,7 @@ def row_blocks(n: int, columns: int, *, memory: int = MEMORY, at_once: int = 1) 
 
 
 def sum_over_blocks(
-    work: Callable[[Iterable[slice]], tuple[Any, ...]], n: int, columns: int, *, memory: int = MEMORY
+    work: Callable[[Sequence[slice]], tuple[Any, ...]], n: int, columns: int, *, memory: int = MEMORY
 ) -> tuple[Any, ...]:
     """The entrywise sum of what `work` gives for some blocks of rows: a share of all of them for each thread.
 
@@ -61,6 +64,13 @@ def sum_over_blocks(
     for part in others:
         total = tuple(_added(entry, more) for entry, more in zip(total, part, strict=True))
     return total
+
+
+def one_after_the_other(features: FeatureMap, X: Any, blocks: Sequence[slice]) -> Iterator[tuple[slice, Array]]:
+    """Each block of rows and its features, all in one place: they are gone when the next are there."""
+    room = np.empty((max(block.stop - block.start for block in blocks), features.m))
+    for block in blocks:
+        yield block, features(X[block], room)
 
 
 def _added(entry: Any, more: Any) -> Any:

@@ -2,7 +2,7 @@ r"""FALKON: Nyström ridge regression by conjugate gradients with a precondition
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg
 
 from ..validation import Array, real, whole
-from .blocks import MEMORY, conjugate_gradients, sum_over_blocks
+from .blocks import MEMORY, conjugate_gradients, one_after_the_other, sum_over_blocks
 from .engine import map_sum
 from .maps import LandmarkFeatures
 from .normal import factor_with_nugget
@@ -80,10 +80,9 @@ def falkon(
 def _round_trip(features: LandmarkFeatures, w: Array, X: Any, t: Any, *, memory: int) -> tuple[Array]:
     r"""$K_{ZX} K_{XZ}\, w$: each block of kernel values serves twice."""
 
-    def work(blocks: Iterable[slice]) -> tuple[Array]:
+    def work(blocks: Sequence[slice]) -> tuple[Array]:
         product = np.zeros(features.m)
-        for block in blocks:
-            Phi = features(X[block])
+        for _, Phi in one_after_the_other(features, X, blocks):
             product += (Phi @ w) @ Phi
         return (product,)
 
@@ -94,10 +93,10 @@ def _round_trip(features: LandmarkFeatures, w: Array, X: Any, t: Any, *, memory:
 def _transposed(features: LandmarkFeatures, X: Any, t: Any, *, memory: int) -> tuple[Array]:
     r"""$K_{ZX}\, t$."""
 
-    def work(blocks: Iterable[slice]) -> tuple[Array]:
+    def work(blocks: Sequence[slice]) -> tuple[Array]:
         product = np.zeros(features.m)
-        for block in blocks:
-            product += t[block] @ features(X[block])
+        for block, Phi in one_after_the_other(features, X, blocks):
+            product += t[block] @ Phi
         return (product,)
 
     (product,) = sum_over_blocks(work, len(X), features.m, memory=memory)

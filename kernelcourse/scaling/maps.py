@@ -25,8 +25,8 @@ class FeatureMap(Protocol):
     def m(self) -> int:
         """The number of features."""
 
-    def __call__(self, X: Any) -> Array:
-        r"""The rows $\phi(x_i)^\top$."""
+    def __call__(self, X: Any, room: Array | None = None) -> Array:
+        r"""The rows $\phi(x_i)^\top$, in `room` for as many or more, if there is one."""
 
     def penalty(self) -> Array:
         r"""The matrix P of the squared norm $w^\top P\, w$."""
@@ -51,9 +51,9 @@ class LandmarkFeatures:
         """The number of landmarks."""
         return len(self.Z)
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Any, room: Array | None = None) -> Array:
         r"""The rows $k_Z(x_i)^\top$."""
-        return self.kernel(X, self.Z)
+        return self.kernel(X, self.Z) if room is None else self.kernel.into(room, X, self.Z)
 
     def penalty(self) -> Array:
         """$K_{ZZ}$."""
@@ -78,13 +78,14 @@ class FourierFeatures:
         """The number of features: a cosine and a sine for each frequency."""
         return 2 * self.frequencies.shape[1]
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Any, room: Array | None = None) -> Array:
         """The cosines, then the sines."""
         X = points(X)
         d, half = self.frequencies.shape
         if X.shape[1] != d:
             raise ValueError(f"X has {X.shape[1]} columns, but the frequencies were drawn for {d}")
-        angles, waves = X @ self.frequencies, np.empty((len(X), 2 * half))
+        angles = X @ self.frequencies
+        waves = np.empty((len(X), 2 * half)) if room is None else room[: len(X)]
         np.cos(angles, out=waves[:, :half])
         np.sin(angles, out=waves[:, half:])
         waves *= half**-0.5

@@ -5,7 +5,7 @@ Both minimise $\sum_i \ell(y_i\, w^\top \phi(x_i)) + \frac{\text{ridge}}{2} w^\t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -15,7 +15,7 @@ from scipy import linalg
 
 from ..fast import add_squares
 from ..validation import Array, real, warn, whole
-from .blocks import MEMORY, sum_over_blocks
+from .blocks import MEMORY, one_after_the_other, sum_over_blocks
 from .engine import map_sum
 from .maps import FeatureMap
 from .normal import factor_with_nugget
@@ -180,10 +180,10 @@ def _newton_terms(
 ) -> tuple[float, Array, Array]:
     m = features.m
 
-    def work(blocks: Iterable[slice]) -> tuple[float, Array, Array]:
+    def work(blocks: Sequence[slice]) -> tuple[float, Array, Array]:
         value, gradient, H = 0.0, np.zeros(m), np.zeros((m, m), order="F")
-        for block in blocks:
-            Phi, sign = features(X[block]), y[block]
+        for block, Phi in one_after_the_other(features, X, blocks):
+            sign = y[block]
             values, slopes, curvatures = loss.terms(sign * (Phi @ w))
             value += float(values.sum())
             gradient += (sign * slopes) @ Phi
