@@ -7,7 +7,7 @@ cache is: a block that stays there is not written to memory at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .maps import FeatureMap
 
 MEMORY = 256 * 2**20
-_CACHE = 8 * 2**20  # of the processor's cache, for the block of one thread or process; others have theirs
+_CACHE = 6 * 2**20  # of the processor's cache, for the block of one thread or process; others have theirs
 _COPIES = 4  # arrays of a block's size that a kernel's formula may hold at once
 
 
@@ -30,7 +30,7 @@ def block_rows(columns: int, *, memory: int = MEMORY, at_once: int = 1) -> int:
     """How many rows of `columns` kernel values a block has, if so many of them are there at once.
 
     >>> block_rows(1000), block_rows(1000, memory=320_000), block_rows(1000, at_once=2)
-    (1048, 10, 1048)
+    (786, 10, 786)
     """
     memory = whole(memory, "memory", at_least=1)
     row = 8 * columns * _COPIES
@@ -49,28 +49,36 @@ def row_blocks(n: int, columns: int, *, memory: int = MEMORY, at_once: int = 1) 
     return (slice(start, min(start + rows, n)) for start in range(0, n, rows))
 
 
-def sum_over_blocks(
-    work: Callable[[Sequence[slice]], tuple[Any, ...]], n: int, columns: int, *, memory: int = MEMORY
-) -> tuple[Any, ...]:
-    """The entrywise sum of what `work` gives for some blocks of rows: a share of all of them for each thread.
+Rows = tuple[slice, Array]  # a block of rows, and their features
 
-    >>> sum_over_blocks(lambda blocks: (sum(b.stop - b.start for b in blocks),), 5, 10, memory=640)
-    (5,)
+
+def sum_over_blocks(
+    work: Callable[[Iterable[Rows]], tuple[Any, ...]], features: FeatureMap, X: Any, *, memory: int = MEMORY
+) -> tuple[Any, ...]:
+    """The entrywise sum of what `work` gives for some blocks of rows and their features: a share for each thread.
+
+    The blocks of a share lie in one place: one is gone when the next is there.
+
+    >>> from kernelcourse import Linear
+    >>> from kernelcourse.scaling.maps import LandmarkFeatures
+    >>> features = LandmarkFeatures(Linear(), [[1.0], [10.0]])
+    >>> sum_over_blocks(lambda blocks: (sum(Phi.sum() for _, Phi in blocks),), features, [[1.0], [2.0], [3.0]])
+    (np.float64(66.0),)
     """
-    blocks = list(row_blocks(n, columns, memory=memory, at_once=(count := workers())))
+    blocks = list(row_blocks(len(X), features.m, memory=memory, at_once=(count := workers())))
     cuts = [i * len(blocks) // count for i in range(count + 1)]
     shares = [blocks[first:last] for first, last in pairwise(cuts) if first < last]
-    total, *others = side_by_side([partial(work, share) for share in shares])
+    # Allocated here: what a thread allocates, the system does not get back from it.
+    rooms = [np.empty((share[0].stop - share[0].start, features.m)) for share in shares]
+    pairs = [_one_by_one(features, X, share, room) for share, room in zip(shares, rooms, strict=True)]
+    total, *others = side_by_side([partial(work, share) for share in pairs])
     for part in others:
         total = tuple(_added(entry, more) for entry, more in zip(total, part, strict=True))
     return total
 
 
-def one_after_the_other(features: FeatureMap, X: Any, blocks: Sequence[slice]) -> Iterator[tuple[slice, Array]]:
-    """Each block of rows and its features, all in one place: they are gone when the next are there."""
-    room = np.empty((max(block.stop - block.start for block in blocks), features.m))
-    for block in blocks:
-        yield block, features(X[block], room)
+def _one_by_one(features: FeatureMap, X: Any, blocks: Sequence[slice], room: Array) -> Iterator[Rows]:
+    return ((block, features(X[block], room)) for block in blocks)
 
 
 def _added(entry: Any, more: Any) -> Any:

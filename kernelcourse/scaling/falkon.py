@@ -2,7 +2,7 @@ r"""FALKON: Nyström ridge regression by conjugate gradients with a precondition
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg
 
 from ..validation import Array, real, whole
-from .blocks import MEMORY, conjugate_gradients, one_after_the_other, sum_over_blocks
+from .blocks import MEMORY, Rows, conjugate_gradients, sum_over_blocks
 from .engine import map_sum
 from .maps import LandmarkFeatures
 from .normal import factor_with_nugget
@@ -80,24 +80,24 @@ def falkon(
 def _round_trip(features: LandmarkFeatures, w: Array, X: Any, t: Any, *, memory: int) -> tuple[Array]:
     r"""$K_{ZX} K_{XZ}\, w$: each block of kernel values serves twice."""
 
-    def work(blocks: Sequence[slice]) -> tuple[Array]:
+    def work(blocks: Iterable[Rows]) -> tuple[Array]:
         product = np.zeros(features.m)
-        for _, Phi in one_after_the_other(features, X, blocks):
+        for _, Phi in blocks:
             product += (Phi @ w) @ Phi
         return (product,)
 
-    (product,) = sum_over_blocks(work, len(X), features.m, memory=memory)
+    (product,) = sum_over_blocks(work, features, X, memory=memory)
     return (product,)
 
 
 def _transposed(features: LandmarkFeatures, X: Any, t: Any, *, memory: int) -> tuple[Array]:
     r"""$K_{ZX}\, t$."""
 
-    def work(blocks: Sequence[slice]) -> tuple[Array]:
+    def work(blocks: Iterable[Rows]) -> tuple[Array]:
         product = np.zeros(features.m)
-        for block, Phi in one_after_the_other(features, X, blocks):
+        for block, Phi in blocks:
             product += t[block] @ Phi
         return (product,)
 
-    (product,) = sum_over_blocks(work, len(X), features.m, memory=memory)
+    (product,) = sum_over_blocks(work, features, X, memory=memory)
     return (product,)

@@ -5,7 +5,7 @@ Both minimise $\sum_i \ell(y_i\, w^\top \phi(x_i)) + \frac{\text{ridge}}{2} w^\t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -15,7 +15,7 @@ from scipy import linalg
 
 from ..fast import add_squares
 from ..validation import Array, real, warn, whole
-from .blocks import MEMORY, one_after_the_other, sum_over_blocks
+from .blocks import MEMORY, Rows, sum_over_blocks
 from .engine import map_sum
 from .maps import FeatureMap
 from .normal import factor_with_nugget
@@ -180,9 +180,9 @@ def _newton_terms(
 ) -> tuple[float, Array, Array]:
     m = features.m
 
-    def work(blocks: Sequence[slice]) -> tuple[float, Array, Array]:
+    def work(blocks: Iterable[Rows]) -> tuple[float, Array, Array]:
         value, gradient, H = 0.0, np.zeros(m), np.zeros((m, m), order="F")
-        for block, Phi in one_after_the_other(features, X, blocks):
+        for block, Phi in blocks:
             sign = y[block]
             values, slopes, curvatures = loss.terms(sign * (Phi @ w))
             value += float(values.sum())
@@ -191,5 +191,5 @@ def _newton_terms(
             add_squares(H, Phi[bent] * np.sqrt(curvatures[bent])[:, None])
         return value, gradient, H
 
-    value, gradient, H = sum_over_blocks(work, len(X), m, memory=memory)
+    value, gradient, H = sum_over_blocks(work, features, X, memory=memory)
     return value, gradient, H

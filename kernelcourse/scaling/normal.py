@@ -2,7 +2,7 @@ r"""Ridge regression with m features and any number of points: one pass, an m x 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from scipy import linalg
 
 from ..fast import add_squares
 from ..validation import Array, real, warn
-from .blocks import MEMORY, one_after_the_other, sum_over_blocks
+from .blocks import MEMORY, Rows, sum_over_blocks
 from .engine import map_sum
 from .maps import FeatureMap
 
@@ -27,14 +27,14 @@ def normal_equations(features: FeatureMap, X: Any, t: Any, *, memory: int = MEMO
     (array([[5.]]), array([15.]))
     """
 
-    def work(blocks: Sequence[slice]) -> tuple[Array, Array]:
+    def work(blocks: Iterable[Rows]) -> tuple[Array, Array]:
         G, b = np.zeros((features.m, features.m), order="F"), np.zeros(features.m)
-        for block, Phi in one_after_the_other(features, X, blocks):
+        for block, Phi in blocks:
             add_squares(G, Phi)
             b += t[block] @ Phi
         return G, b
 
-    G, b = sum_over_blocks(work, len(X), features.m, memory=memory)
+    G, b = sum_over_blocks(work, features, X, memory=memory)
     return G, b
 
 

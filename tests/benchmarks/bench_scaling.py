@@ -242,7 +242,7 @@ if __name__ == "__main__":
 """
 
 
-def two_workers(n: int = 400_000, chunks: int = 16) -> Row:
+def two_workers(n: int = 800_000, chunks: int = 16) -> Row:
     code = _WORKERS.format(n=n, chunks=chunks)
     env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     path = Path(os.environ.get("TMPDIR", "/tmp")) / f"two_workers_{os.getpid()}.py"
