@@ -18,6 +18,7 @@ import numpy as np
 
 from ..fast import SLAB, slabs
 from ..validation import Array, numeric, points, real, whole
+from .tiles import integer_power
 
 # How tightly a kernel's printed form binds, as in Python: a sum needs parentheses inside a product.
 SUM, PRODUCT, POWER, ATOM = range(4)
@@ -426,18 +427,6 @@ class Power(Compound):
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         return rf"\left({self.kernel.latex(x, z)}\right)^{{{self.power}}}"
-
-
-def integer_power(values: Array, power: int) -> Array:
-    """`values ** power` by repeated squaring: a few products where `**` would take a logarithm for each entry."""
-    if power < 2:
-        return values if power == 1 else np.ones_like(values)
-    with np.errstate(over="ignore", invalid="ignore"):
-        square = values * values
-        result = integer_power(square, power // 2)
-        if power % 2:
-            result *= values
-    return result
 
 
 @dataclass(frozen=True, repr=False)

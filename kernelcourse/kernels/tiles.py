@@ -83,6 +83,18 @@ def weighted_exp_of_distances(X: Array, Z: Array, weights: Array, factor: float,
     return np.concatenate([exp_of_squared_distances(part, Z, factor) @ weights for part in parts])
 
 
+def integer_power(values: Array, power: int) -> Array:
+    """`values ** power` by repeated squaring: a few products where `**` would take a logarithm for each entry."""
+    if power < 2:
+        return values if power == 1 else np.ones_like(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = values * values
+        result = integer_power(square, power // 2)
+        if power % 2:
+            result *= values
+    return result
+
+
 def nearest_points(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
     r"""For each $x_i$ the indices of its `kappa` nearest $z_j$, the nearest first; equally near ones stay in order.
 

@@ -11,7 +11,7 @@ import numpy as np
 from .. import features as maps
 from ..validation import Array, points, real, whole
 from . import tiles
-from .kernel import InvalidKernel, Kernel, NoFiniteFeatureMap, _number, _set, integer_power
+from .kernel import InvalidKernel, Kernel, NoFiniteFeatureMap, _number, _set
 
 
 class VectorKernel(Kernel):
@@ -174,7 +174,7 @@ class Polynomial(DotProduct):
         _set(self, degree=whole(self.degree, "degree", at_least=1), offset=offset)
 
     def profile(self, s: Array) -> Array:
-        return integer_power(s + self.offset, self.degree)
+        return tiles.integer_power(s + self.offset, self.degree)
 
     def _features(self, X: Array) -> Array:
         return maps.monomials(X, self.degree, offset=self.offset)
