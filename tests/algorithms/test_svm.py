@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import cvxopt
 import numpy as np
 import pytest
@@ -305,6 +307,21 @@ def test_passes_over_some_of_many_lead_to_the_same_function(solver, C, monkeypat
     assert sizes[0] == 250 and min(sizes) < 180  # all at first, then fewer
     assert some.gap <= 1e-10 and relative_gap(some, K, y, lam) < 1e-9
     np.testing.assert_allclose(K @ (some.alpha * y) + some.b, K @ (whole.alpha * y) + whole.b, atol=1e-3)
+
+
+@pytest.mark.parametrize("offset", [False, True])
+def test_a_pass_over_some_gains(offset, monkeypatch):
+    monkeypatch.setattr(svm, "MANY", 100)
+    monkeypatch.setattr(svm, "FEWEST", 50)
+    K, y = gaussian_problem(250)
+    dual = svm._dual(K, y, lam_from_C(1.0, n=250), offset=offset)
+    points = [svm._certify(dual, np.zeros(250))]
+    for first in (True, False, False):
+        c, took = svm._pass(dual, points[-1], first=first, most=40)
+        assert took == 40 and np.all((dual.lo <= c) & (c <= dual.hi))
+        points.append(svm._certify(dual, c))
+    values = [0.5 * p.c @ p.f - y @ p.c for p in points]  # what the dual minimises
+    assert all(after < before for before, after in pairwise(values))
 
 
 @pytest.mark.parametrize("C", [1e6, 1e9])
