@@ -6,17 +6,24 @@ interpreter, so that threads can share a job, and are compiled once for all: wha
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, factorial, log
 
 import numpy as np
 from numba import njit
+from numpy.polynomial import Chebyshev, Polynomial
 
-ROWS, COLUMNS = 64, 128  # a tile of the Gram matrix: 64 kB, so that it stays in the processor's cache
+ROWS, COLUMNS = 32, 256  # a tile of the Gram matrix: 64 kB, so that it stays in the processor's cache
+SIDE = 64  # of a tile that is compared with its mirror image
 
 LOG2E = 1 / log(2)
 LN2_HIGH, LN2_LOW = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
 TO_WHOLE = 1.5 * 2.0**52  # added to a number of moderate size, it leaves the nearest whole number in the last bits
 LEAST = -708.0  # below, exp has not all of its digits any more
+
+# exp(r) = 1 + r + r^2/2 + r^3 q(r), where q interpolates at Chebyshev's points of [-log(2)/2, log(2)/2]: a few terms
+# fewer than Taylor's series needs there. What is left out is a tenth of a rounding error.
+_q = Chebyshev.interpolate(lambda r: sum(r**j / factorial(j + 3) for j in range(20)), 8, [-log(2) / 2, log(2) / 2])
+C3, C4, C5, C6, C7, C8, C9, C10, C11 = map(float, _q.convert(kind=Polynomial).coef)
 
 LANES = 32  # numbers that a search for the maximum looks at side by side
 
@@ -41,14 +48,15 @@ def dot(x, y):
 
 
 @loop
-def exp_in_place(x, n):
-    """exp of x[:n], all <= 0, to the last digit or two: 2^k times a polynomial on [-log(2)/2, log(2)/2].
+def exp_in_place(x, n, factor):
+    """exp of factor x[:n], all <= 0, to the last digit or two: 2^k times a polynomial on [-log(2)/2, log(2)/2].
 
     A library's exp is called for one number at a time; this runs on as many as the processor has lanes for. Pairs of
     terms, then pairs of pairs (Estrin's scheme): a sum from the highest power down would wait for each of its steps.
     """
     small = 0
     for j in range(n):
+        x[j] *= factor
         small += x[j] < LEAST
     if small > 0:
         for j in range(n):
@@ -61,11 +69,9 @@ def exp_in_place(x, n):
         r = r - k * LN2_LOW
         r2 = r * r
         r4 = r2 * r2
-        p = ((1 / 6227020800.0) * r + 1 / 479001600.0) * r4 + (
-            ((1 / 39916800.0) * r + 1 / 3628800.0) * r2 + ((1 / 362880.0) * r + 1 / 40320.0)
-        )
-        p = p * r4 + (((1 / 5040.0) * r + 1 / 720.0) * r2 + ((1 / 120.0) * r + 1 / 24.0))
-        p = p * r4 + (((1 / 6.0) * r + 0.5) * r2 + (r + 1.0))
+        p = (C11 * r + C10) * r2 + (C9 * r + C8)
+        p = p * r4 + ((C7 * r + C6) * r2 + (C5 * r + C4))
+        p = p * r4 + ((C3 * r + 0.5) * r2 + (r + 1.0))
         # into the exponent
         x[j] = np.int64(np.float64(p).view(np.int64) + (np.float64(t).view(np.int64) << 52)).view(np.float64)
 
@@ -88,9 +94,7 @@ def exp_of_distances_to_one(point, Z_T, left, columns, squared, factor, x):
         z, z_k = Z_T[d - 1, left : left + columns], point[d - 1]
         for j in range(columns):
             x[j] += (z_k - z[j]) * (z_k - z[j]) if squared else abs(z_k - z[j])
-    for j in range(columns):
-        x[j] *= factor
-    exp_in_place(x, columns)
+    exp_in_place(x, columns, factor)
 
 
 @loop
@@ -99,19 +103,18 @@ def exp_of_distances(X, Z_T, K, first, last, symmetric, squared, factor):
 
     Of a symmetric matrix, only what lies on and right of the diagonal's tiles is computed, and its mirror image stored.
     """
-    m = Z_T.shape[1]
-    tile = np.empty((ROWS, COLUMNS))
+    m = K.shape[1]
+    tile = np.empty((ROWS, COLUMNS))  # where numbers lie as the processor likes them; rows of K need not
     for top in range(first, last, ROWS):
         rows = min(ROWS, last - top)
         left = top if symmetric else 0
         while left < m:
             columns = min(COLUMNS, m - left)
             for i in range(rows):
-                row = K[top + i, left : left + columns]
-                exp_of_distances_to_one(X[top + i], Z_T, left, columns, squared, factor, tile[i] if symmetric else row)
-                if symmetric:
-                    for j in range(columns):
-                        row[j] = tile[i, j]
+                x, row = tile[i if symmetric else 0], K[top + i, left : left + columns]
+                exp_of_distances_to_one(X[top + i], Z_T, left, columns, squared, factor, x)
+                for j in range(columns):
+                    row[j] = x[j]
             if symmetric:
                 for j in range(columns):
                     row = K[left + j, top : top + rows]
@@ -126,7 +129,7 @@ def weighted_exp_of_distances(X, Z_T, weights, sums, first, last, squared, facto
 
     The matrix is there a few entries at a time, and never stored.
     """
-    m = Z_T.shape[1]
+    m = weights.shape[1]
     x = np.empty(COLUMNS)
     for top in range(first, last, ROWS):
         for left in range(0, m, COLUMNS):
@@ -138,9 +141,9 @@ def weighted_exp_of_distances(X, Z_T, weights, sums, first, last, squared, facto
 
 
 @loop
-def nearest_points(X, Z_T, nearest, first, last):
-    """The columns of Z_T closest to each row of X, the closest first; of equally close ones the first comes first."""
-    d, m = Z_T.shape
+def nearest_points(X, Z_T, m, nearest, first, last):
+    """Of the first m columns of Z_T those closest to each row of X, the closest first; of equals the first."""
+    d = len(Z_T)
     kappa = nearest.shape[1]
     x, closest = np.empty(COLUMNS), np.empty((ROWS, kappa))
     for top in range(first, last, ROWS):
@@ -172,15 +175,14 @@ def nearest_points(X, Z_T, nearest, first, last):
 def symmetric(K, first, last):
     """Whether the rows from first to last are finite and the same as the columns, from the diagonal on."""
     n = len(K)
-    for top in range(first, last, ROWS):
-        for left in range(top, n, ROWS):
+    for top in range(first, last, SIDE):
+        for left in range(top, n, SIDE):
             apart = 0
-            for i in range(top, min(top + ROWS, last)):
-                row = K[i, left : min(left + ROWS, n)]
+            for i in range(top, min(top + SIDE, last)):
+                row = K[i, left : min(left + SIDE, n)]
                 for j in range(len(row)):
-                    apart += (
-                        row[j] - K[left + j, i] != 0.0
-                    )  # also of two infinities, and of anything that is not a number
+                    # true also of two infinities, and of anything that is not a number
+                    apart += row[j] - K[left + j, i] != 0.0
             if apart > 0:
                 return False
     return True

@@ -26,6 +26,7 @@ Loops = Any  # the module of compiled loops, or None
 SLAB = 2**20  # entries of a Gram matrix that are worked on at a time: 8 MB
 WORTH_COMPILING = 2**19  # below so many entries or elementary steps, importing numba takes longer than the job
 WORTH_A_THREAD = 2**16
+_LINE = 8  # numbers that memory hands to the processor at a time
 
 
 def compiled(work: float) -> Loops:
@@ -50,6 +51,22 @@ def _loops() -> Loops:
 def in_rows(A: Any) -> Any:
     """A as the compiled loops want it, row after row and writable; a copy only where it is not."""
     return np.require(A, dtype=np.float64, requirements=["C", "W"])
+
+
+def in_lanes(Z: Array) -> Array:
+    """Z transposed, for the compiled loops: its rows start where the processor's vectors do, and have columns to spare.
+
+    >>> in_lanes(np.array([[1.0, 2.0]]))[:, :1]
+    array([[1.],
+           [2.]])
+    """
+    m, d = Z.shape
+    width = -(-m // _LINE) * _LINE
+    room = np.zeros(d * width + _LINE)
+    first = -room.ctypes.data // room.itemsize % _LINE
+    Z_T = room[first : first + d * width].reshape(d, width)
+    Z_T[:, :m] = Z.T
+    return Z_T
 
 
 def threads() -> int:

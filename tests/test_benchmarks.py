@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import bench_grading, bench_growth, bench_peers, jobs
+from tests.benchmarks import bench_grading, bench_growth, bench_peers, harness, jobs
 
 MEASURED = Path(__file__).parents[1] / "book" / "times" / "measured"
 QUICK = [job for job in bench_peers.JOBS if "widths" not in job.name]
@@ -23,6 +23,35 @@ def test_searches_over_ridges_agree(job, monkeypatch):
     monkeypatch.setattr(bench_peers, "RIDGES", bench_peers.RIDGES[::20])
     task = job.build(40)
     assert task.difference(task.ours(), task.peer()) <= max(job.tolerance, 0.2 * ("leave" in job.name))
+
+
+@pytest.mark.parametrize(
+    ("lost", "counted"),
+    [([0.0], 0), ([0.3, 0.0], 1), ([0.3, 0.1, 0.2, 0.4, 0.2, 0.0], 1)],
+    ids=["quiet", "then quiet", "never quiet"],
+)
+def test_a_run_that_the_host_disturbed_is_done_again(monkeypatch, lost, counted):
+    clock = {"taken": 0.0, "runs": 0}
+    monkeypatch.setattr(harness.time, "sleep", lambda _: None)
+    monkeypatch.setattr(harness, "seconds", lambda run: run())
+    monkeypatch.setattr(harness, "taken_away", lambda: clock["taken"])
+    monkeypatch.setattr(harness.os, "cpu_count", lambda: 2)
+
+    def run():
+        run_number, clock["runs"] = clock["runs"], clock["runs"] + 1
+        took = 1.0 + run_number
+        clock["taken"] += 2 * took * lost[run_number]
+        return took
+
+    assert harness.undisturbed(run) == 1.0 + counted
+    assert clock["runs"] == min(len(lost), harness.ATTEMPTS)
+
+
+def test_a_long_run_is_not_done_again(monkeypatch):
+    taken = iter([0.0, 1e6])
+    monkeypatch.setattr(harness, "taken_away", lambda: next(taken))
+    monkeypatch.setattr(harness, "seconds", lambda run: 2 * harness.LONGEST)
+    assert harness.undisturbed(print) == 2 * harness.LONGEST
 
 
 def test_sides_that_differ_are_not_compared():

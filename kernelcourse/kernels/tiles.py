@@ -66,7 +66,7 @@ def exp_of_absolute_distances(X: Array, Z: Array, factor: float, room: Array | N
 def weighted_exp_of_distances(X: Array, Z: Array, weights: Array, factor: float, *, squared: bool) -> Array:
     """The matrix of `exp_of_squared_distances`, or of absolute ones, times weights, without the matrix."""
     if (loops := _loops(X, Z)) is not None:
-        X_, Z_T = fast.in_rows(X), fast.in_rows(Z.T)
+        X_, Z_T = fast.in_rows(X), fast.in_lanes(Z)
         columns = fast.in_rows(weights.reshape(len(Z), -1).T)
         sums = np.zeros((len(X), len(columns)))
 
@@ -103,10 +103,10 @@ def nearest_points(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
     """
     nearest = np.empty((len(X), kappa), dtype=np.intp)
     if (loops := _loops(X, Z)) is not None:
-        X_, Z_T = fast.in_rows(X), fast.in_rows(Z.T)
+        X_, Z_T = fast.in_rows(X), fast.in_lanes(Z)
 
         def work(rows: slice) -> None:
-            loops.nearest_points(X_, Z_T, nearest, rows.start, rows.stop)
+            loops.nearest_points(X_, Z_T, len(Z), nearest, rows.start, rows.stop)
 
         fast.in_threads(work, fast.slabs(len(X), len(Z), ENTRIES), len(X) * len(Z))
         return nearest
@@ -227,7 +227,7 @@ def _loops(X: Array, Z: Array) -> fast.Loops:
 
 def _compiled(loops: fast.Loops, X: Array, Z: Array, factor: float, *, squared: bool, room: Array | None) -> Array:
     K = np.empty((len(X), len(Z))) if room is None else room
-    X_, Z_T = fast.in_rows(X), fast.in_rows(Z.T)
+    X_, Z_T = fast.in_rows(X), fast.in_lanes(Z)
 
     def work(rows: slice) -> None:
         loops.exp_of_distances(X_, Z_T, K, rows.start, rows.stop, Z is X, squared, factor)

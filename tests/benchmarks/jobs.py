@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from tests.benchmarks.harness import seconds
+from tests.benchmarks.harness import seconds, undisturbed
 
 Measured = dict[str, Any]
 
@@ -104,10 +104,10 @@ def _in_turns(job: Job, task: Task, ways: list[bool], threads: int | None) -> Me
     for repeat in range(job.repeats):
         for compiled in ways:
             with way(compiled=compiled, threads=threads):
-                times["compiled" if compiled else "plain"].append(seconds(task.ours))
+                times["compiled" if compiled else "plain"].append(undisturbed(task.ours))
         if repeat < (job.peer_repeats or job.repeats):
             with way(compiled=False, threads=threads):
-                times["peer"].append(seconds(task.peer))
+                times["peer"].append(undisturbed(task.peer))
     found: Measured = {name: {"median": statistics.median(t), "best": min(t)} for name, t in times.items()}
     for name in found.keys() - {"peer"}:
         # Of neighbouring runs where there are as many of the peer's; else of its median.
