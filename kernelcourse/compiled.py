@@ -22,7 +22,8 @@ LEAST = -708.0  # below, exp has not all of its digits any more
 
 # exp(r) = 1 + r + r^2/2 + r^3 q(r), where q interpolates at Chebyshev's points of [-log(2)/2, log(2)/2]: a few terms
 # fewer than Taylor's series needs there. What is left out is a tenth of a rounding error.
-_q = Chebyshev.interpolate(lambda r: sum(r**j / factorial(j + 3) for j in range(20)), 8, [-log(2) / 2, log(2) / 2])
+_series = Polynomial([1 / factorial(j + 3) for j in range(20)])
+_q = Chebyshev.interpolate(_series, 8, [-log(2) / 2, log(2) / 2])
 C3, C4, C5, C6, C7, C8, C9, C10, C11 = map(float, _q.convert(kind=Polynomial).coef)
 
 LANES = 32  # numbers that a search for the maximum looks at side by side

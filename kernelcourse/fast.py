@@ -6,7 +6,6 @@ installation without numba (`pip install kernelcourse[fast]`).
 
 from __future__ import annotations
 
-import ctypes
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,6 +16,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from . import pools
+from .lapack import call
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -114,7 +116,7 @@ def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], entries: in
 
 def can_limit() -> bool:
     """Whether the linear algebra can be told to use one thread."""
-    return _pools() is not None
+    return pools.controller() is not None
 
 
 def workers() -> int:
@@ -152,21 +154,8 @@ def _in_one_thread(job: Callable[[], T]) -> T:
 
 
 def one_thread(wanted: bool = True) -> AbstractContextManager[Any]:
-    """Within it the linear algebra uses one thread: for short products, where two cost more than they save.
-
-    Of several threads that ask for it, threadpoolctl heeds the first: who leaves never undoes what another relies on.
-    """
-    return _pools().limit(limits=1) if wanted and can_limit() else nullcontext()
-
-
-@cache
-def _pools() -> Any:
-    """The thread pools of the linear algebra, all loaded by the time that this is asked for."""
-    try:
-        from threadpoolctl import ThreadpoolController
-    except ImportError:
-        return None
-    return ThreadpoolController()
+    """Within it the linear algebra uses one thread: for short products, where two cost more than they save."""
+    return pools.limited() if wanted and can_limit() else nullcontext()
 
 
 def add_squares(G: Array, Phi: Array) -> None:
@@ -184,19 +173,4 @@ def add_squares(G: Array, Phi: Array) -> None:
     k, m = Phi.shape
     if G.shape != (m, m) or G.dtype != float or not G.flags.f_contiguous or not G.flags.writeable:
         raise ValueError(f"G must be a writable {m} x {m} matrix of floats stored by columns, got shape {G.shape}")
-    m_, k_, lda, one = ctypes.c_int(m), ctypes.c_int(k), ctypes.c_int(max(1, m)), ctypes.c_double(1.0)
-    by = ctypes.byref
-    _dsyrk()(b"L", b"N", by(m_), by(k_), by(one), Phi.ctypes.data, by(lda), by(one), G.ctypes.data, by(lda))
-
-
-@cache
-def _dsyrk() -> Any:
-    from scipy.linalg import cython_blas
-
-    capsule = ctypes.py_object(cython_blas.__pyx_capi__["dsyrk"])
-    api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype, api.PyCapsule_GetPointer.restype = ctypes.c_char_p, ctypes.c_void_p
-    name = api.PyCapsule_GetName(capsule)
-    address = api.PyCapsule_GetPointer(capsule, ctypes.c_char_p(name))
-    # All arguments are addresses. ctypes lets go of the interpreter while such a function runs.
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_char_p] * 2, *[ctypes.c_void_p] * 8)(address)
+    call("dsyrk", b"L", b"N", m, k, 1.0, Phi, max(1, m), 1.0, G, max(1, m))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 from scipy import linalg
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 
 from .fast import slabs
+from .lapack import call
 from .validation import Array, warn
 
 
@@ -33,12 +36,10 @@ def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False) ->
     norm = 0.0 if easy else largest_row_sum(A)
     if not np.isfinite(norm):
         raise OverflowError("the matrix to solve with has entries too large for a float: scale the data down")
-    # LAPACK counts by columns and so sees the transpose: the factor goes above A's diagonal, what is below stays.
-    factor, failed = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
-    if not failed:
-        reciprocal_condition = np.inf if easy else lapack.dpocon(factor, norm, uplo="L")[0]
+    if not factor(A):
+        reciprocal_condition = np.inf if easy else lapack.dpocon(A.T, norm, uplo="L")[0]
         if reciprocal_condition > rounding:
-            return lapack.dpotrs(factor, t, lower=1)[0]
+            return lapack.dpotrs(A.T, t, lower=1)[0]
         trouble = f"is singular to working precision (reciprocal condition number {reciprocal_condition:.1e})"
     else:
         trouble = "is not numerically positive definite (its Cholesky factorisation broke down)"
@@ -60,7 +61,25 @@ def times(K: Array, v: Array) -> Array:
     >>> times(np.array([[1.0, 2.0], [2.0, 4.0]]), np.array([1.0, 1.0]))
     array([3., 6.])
     """
-    return blas.dsymv(1.0, K.T if K.flags.c_contiguous else K, v)  # by columns, or it would be copied
+    K = K if K.flags.forc else np.ascontiguousarray(K)  # by rows or by columns is the same, but for the triangle
+    product = np.empty(len(K))
+    call("dsymv", b"U", len(K), 1.0, K, len(K), np.ascontiguousarray(v, dtype=float), 1, 0.0, product, 1)
+    return product
+
+
+def factor(A: Array) -> int:
+    r"""Put the Cholesky factor of A, which is stored by rows, in the place of what is on and above its diagonal.
+
+    It is L transposed: LAPACK counts by columns. Returns 0, or at which row the factorisation broke down.
+
+    >>> A = np.array([[4.0, 2.0], [2.0, 5.0]])
+    >>> factor(A), A
+    (0, array([[2., 1.],
+           [2., 2.]]))
+    """
+    failed = ctypes.c_int(0)
+    call("dpotrf", b"L", len(A), A, max(1, len(A)), failed)
+    return failed.value
 
 
 def solve_ridges(K: Array, t: Array, ridges: Array) -> Array:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .fast import side_by_side
+from .fast import side_by_side, workers
 from .gram import centre, centred_targets
 from .kernels.kernel import Kernel
 from .linalg import refuse_negative
@@ -177,15 +177,21 @@ def _along_paths(
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, setting in enumerate(settings):
         groups.setdefault(tuple(id(value) for name, value in setting.items() if name != path), []).append(i)
-    for members in groups.values():
-        model = _fresh(estimator, **settings[members[0]])
-        points = model._points(X)
-        same_length(y, "y", len(points))
-        K = model.kernel(points)
-        values = [settings[i][path] for i in members]
-        jobs = [partial(_fold_scores, _fresh(model), K, y, fold, values, metric) for fold in folds]
-        found = side_by_side(jobs) if model.path_in_threads else [job() for job in jobs]
-        for fold, column in enumerate(found):
+    # So many Gram matrices are there at once: with the folds of one alone, some threads would wait for the last fold.
+    in_threads, kernels = type(estimator).path_in_threads, list(groups.values())
+    at_once = workers() if in_threads else 1
+    for batch in (kernels[i : i + at_once] for i in range(0, len(kernels), at_once)):
+        jobs: list[Callable[[], list[float] | None]] = []
+        for members in batch:
+            model = _fresh(estimator, **settings[members[0]])
+            points = model._points(X)
+            same_length(y, "y", len(points))
+            K = model.kernel(points)
+            values = [settings[i][path] for i in members]
+            jobs += [partial(_fold_scores, _fresh(model), K, y, fold, values, metric) for fold in folds]
+        found = side_by_side(jobs) if in_threads else [job() for job in jobs]
+        places = [(members, fold) for members in batch for fold in range(len(folds))]
+        for (members, fold), column in zip(places, found, strict=True):
             if column is None:
                 return None
             scores[members, fold] = column

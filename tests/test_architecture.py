@@ -17,7 +17,7 @@ ROOT = PACKAGE.parent
 
 # Each layer may import itself and those before it.
 LAYERS = [
-    {"validation", "fast", "compiled", "linalg", "features", "gram", "kernels", "algorithms"},
+    {"validation", "pools", "lapack", "fast", "compiled", "linalg", "features", "gram", "kernels", "algorithms"},
     {"datasets"},
     {"estimators"},
     {"selection", "scaling", "plots"},

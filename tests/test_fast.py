@@ -38,6 +38,7 @@ from kernelcourse import (
     mean_squared_error,
     nearest,
     nearest_by_the_book,
+    pools,
     predict,
     svm_path,
     svm_sgd,
@@ -80,14 +81,53 @@ def test_jobs_side_by_side_keep_their_order_and_their_errors(way):
 
 
 def test_the_linear_algebra_gets_its_threads_back(way):
-    before = [library["num_threads"] for library in fast._pools().info()]
+    before = threads_of_the_linear_algebra()
     with ThreadPoolExecutor(4) as pool:  # which all limit it, one within the other's time
         list(pool.map(lambda _: Polynomial(3)(X), range(40)))
-    assert [library["num_threads"] for library in fast._pools().info()] == before
+    assert threads_of_the_linear_algebra() == before
+
+
+def threads_of_the_linear_algebra():
+    return [library.num_threads for library in pools.controller().lib_controllers]
+
+
+def test_who_leaves_first_leaves_one_thread_to_the_others():
+    before, entered, left = threads_of_the_linear_algebra(), threading.Barrier(2), threading.Event()
+    found = []
+
+    def first():
+        with fast.one_thread():
+            entered.wait()
+        left.set()
+
+    def second():
+        with fast.one_thread():
+            entered.wait()
+            left.wait()
+            found.append(threads_of_the_linear_algebra())
+
+    workers = [threading.Thread(target=job) for job in (first, second)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert found == [[1] * len(before)]
+    assert threads_of_the_linear_algebra() == before
+
+
+def test_a_limit_of_the_user_stays(way):
+    from threadpoolctl import threadpool_limits
+
+    before = threads_of_the_linear_algebra()
+    with threadpool_limits(1):
+        with fast.one_thread():
+            assert threads_of_the_linear_algebra() == [1] * len(before)
+        assert threads_of_the_linear_algebra() == [1] * len(before)
+    assert threads_of_the_linear_algebra() == before
 
 
 def test_without_threadpoolctl_one_job_follows_the_other(monkeypatch):
-    monkeypatch.setattr(fast, "_pools", lambda: None)
+    monkeypatch.setattr(pools, "controller", lambda: None)
     assert fast.side_by_side([threading.current_thread, threading.current_thread]) == [threading.main_thread()] * 2
 
 
@@ -229,7 +269,7 @@ def test_weights_that_do_not_fit_the_points_are_refused():
 )  # a product for every tile, of fewer columns where it has to be small, one product for all where it cannot be
 def test_matrices_larger_than_a_tile(way, k, formula, d, limit, monkeypatch):
     if not limit:
-        monkeypatch.setattr(fast, "_pools", lambda: None)
+        monkeypatch.setattr(pools, "controller", lambda: None)
     many = rng.normal(size=(333, d)) / np.sqrt(d)
     few = many[100:271]
     gram = k(many)

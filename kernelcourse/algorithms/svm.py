@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
 from ..fast import compiled, in_rows, one_thread
-from ..linalg import indefinite, refuse_indefinite, times
+from ..linalg import factor, indefinite, refuse_indefinite, times
 from ..validation import Array, flag, generator, points, real, signs, square, vector, warn, whole
 
 
@@ -437,19 +437,16 @@ def _solve(dual: _Dual, c: Array, *, gap: float, max_steps: int) -> tuple[_Point
 
 
 def _pass(dual: _Dual, point: _Point, *, first: bool, most: int) -> tuple[Array, int]:
-    """About a cheap step for each coefficient.
+    """A cheap step for three of four coefficients.
 
-    Of many, more than a processor's cache has room for, the first pass takes fewer; and from the second on those are
-    left out that are at a bound and want to stay there most. A copy of the others' part of K is read faster, and three
-    times as many steps pay.
+    Of many, more than a processor's cache has room for, those are left out from the second pass on that are at a bound
+    and want to stay there most. A copy of the others' part of K is read faster, and many times as many steps pay.
     """
     n, c, r = len(point.c), point.c.copy(), dual.y - point.f
-    if n >= MANY and first:
-        return c, _descend(dual, c, r, min(3 * n // 4, most))
     wish = _wish(dual, point)
     size = max(FEWEST, int(1.2 * np.count_nonzero(wish > 0)))
-    if n < MANY or size > 0.7 * n:
-        return c, _descend(dual, c, r, min(n, most))
+    if first or n < MANY or size > 0.7 * n:
+        return c, _descend(dual, c, r, min(max(1, 3 * n // 4), most))
     chosen = np.argpartition(-wish, size - 1)[:size]
     chosen.sort()
     K = _among(dual.K, chosen)
@@ -661,13 +658,13 @@ def _longest(room: Array, z: Array, d_room: Array, d_z: Array) -> float:
 
 def _kkt_solver(K: Array, diagonal: Array, *, offset: bool) -> _Solver:
     """A solver for d and d_b in `(K + diag(diagonal)) d + d_b = rhs`, `sum(d) = lack`; without offset d_b is 0."""
-    factor = _cholesky(K, diagonal)
+    lower = _cholesky(K, diagonal)
     if not offset:
-        return lambda rhs, lack: (linalg.cho_solve(factor, rhs, check_finite=False), 0.0)
-    ones = linalg.cho_solve(factor, np.ones(len(K)), check_finite=False)
+        return lambda rhs, lack: (linalg.cho_solve(lower, rhs, check_finite=False), 0.0)
+    ones = linalg.cho_solve(lower, np.ones(len(K)), check_finite=False)
 
     def solve(rhs: Array, lack: float) -> tuple[Array, float]:
-        d = linalg.cho_solve(factor, rhs, check_finite=False)
+        d = linalg.cho_solve(lower, rhs, check_finite=False)
         d_b = (d.sum() - lack) / ones.sum()
         return d - d_b * ones, d_b
 
@@ -679,10 +676,8 @@ def _cholesky(K: Array, diagonal: Array) -> tuple[Array, bool]:
     for jitter in (1e-13, 1e-11, 1e-9, 1e-7, _SLACK):
         A = K.copy()
         np.einsum("ii->i", A)[:] += diagonal + max(jitter * np.diag(K).max(), _TINY)
-        # LAPACK counts by columns and so takes the transpose for what it wants, without another copy.
-        factor, failed = linalg.lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
-        if not failed:
-            return factor, True
+        if not factor(A):
+            return A.T, True
     raise indefinite(K)
 
 

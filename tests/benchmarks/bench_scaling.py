@@ -30,7 +30,7 @@ from kernelcourse import (
     feature_ridge,
 )
 from kernelcourse.fast import threads
-from tests.benchmarks.harness import RESULTS, Row, alone, compare, machine, seconds, undisturbed
+from tests.benchmarks.harness import RESULTS, Row, alone, compare, machine, seconds
 
 SAVED = RESULTS / "beyond.json"
 NOISE = 0.5
@@ -218,7 +218,8 @@ import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
 from kernelcourse import Gaussian, NystromRidge
-from tests.benchmarks.bench_scaling import draw, undisturbed
+from tests.benchmarks.bench_scaling import draw
+from tests.benchmarks.harness import undisturbed
 
 if __name__ == "__main__":
     X, t, X_test, _ = draw({n}, 10)
