@@ -6,7 +6,7 @@ import ctypes
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from .fast import slabs
 from .lapack import call
@@ -65,6 +65,17 @@ def times(K: Array, v: Array) -> Array:
     product = np.empty(len(K))
     call("dsymv", b"U", len(K), 1.0, K, len(K), np.ascontiguousarray(v, dtype=float), 1, 0.0, product, 1)
     return product
+
+
+def add_multiple(f: Array, c: float, x: Array) -> None:
+    """f += c x, in one pass over both; numpy takes two.
+
+    >>> f = np.array([1.0, 2.0])
+    >>> add_multiple(f, 3.0, np.array([1.0, 10.0]))
+    >>> f
+    array([ 4., 32.])
+    """
+    blas.daxpy(x, f, len(f), c)
 
 
 def factor(A: Array) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..fast import compiled, in_rows, one_thread
-from ..linalg import refuse_indefinite, solve_ridge, times
+from ..linalg import add_multiple, refuse_indefinite, solve_ridge, times
 from ..validation import (
     Array,
     KernelCourseWarning,
@@ -185,13 +185,12 @@ def logistic_sgd(
     if (loops := compiled(steps * len(y))) is not None:
         loops.logistic_sgd(in_rows(K), y, order, step, ridge, a, q)
         return a
-    change, labels = np.empty(len(y)), y.tolist()
+    weights, labels = a.tolist(), y.tolist()
     for i in order.tolist():
-        delta = step * (labels[i] - _s_of_one(q.item(i)) - ridge * a.item(i))
-        a[i] += delta
-        np.multiply(K[i], delta, out=change)  # K is symmetric: its row i is its column i, and contiguous
-        q += change
-    return a
+        delta = step * (labels[i] - _s_of_one(q.item(i)) - ridge * weights[i])
+        weights[i] += delta
+        add_multiple(q, delta, K[i])  # K is symmetric: its row i is its column i, and contiguous
+    return np.array(weights)
 
 
 # ---------------------------------------------------------------- two classes: to convergence

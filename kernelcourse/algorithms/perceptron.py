@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..fast import compiled, in_rows
+from ..linalg import add_multiple
 from ..validation import Array, generator, points, real, signs, square, vector, whole
 
 
@@ -103,11 +104,11 @@ def kernel_perceptron(
 
 def _epoch(K: Array, y: Array, order: NDArray[np.int_], alpha: NDArray[np.int_], f: Array) -> int:
     """One pass over the points in this order: changes alpha and f, and says how many mistakes it met."""
-    mistakes = 0
+    mistakes, labels = 0, y.tolist()
     for i in order.tolist():
-        if y[i] * f[i] <= 0:
+        if labels[i] * f.item(i) <= 0:
             alpha[i] += 1
-            f += y[i] * K[i]  # K is symmetric: its row i is its column i, and contiguous
+            add_multiple(f, labels[i], K[i])  # K is symmetric: its row i is its column i, and contiguous
             mistakes += 1
     return mistakes
 

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
 from ..fast import compiled, in_rows, one_thread
-from ..linalg import factor, indefinite, refuse_indefinite, times
+from ..linalg import add_multiple, factor, indefinite, refuse_indefinite, times
 from ..validation import Array, flag, generator, points, real, signs, square, vector, warn, whole
 
 
@@ -274,11 +274,12 @@ def svm_sgd(K: ArrayLike, y: ArrayLike, *, lam: float, steps: int, rng: Any = No
     if (loops := compiled(steps * len(y))) is not None:
         loops.svm_sgd(in_rows(K), y, order, lam, hits, total, f)
     else:
+        labels = y.tolist()
         for t, i in enumerate(order.tolist(), start=1):
-            if y[i] * f[i] < 2 * lam * max(t - 1, 1):
+            if labels[i] * f.item(i) < 2 * lam * max(t - 1, 1):
                 hits[i] += 1
                 total[i] += steps - t + 1  # this hit is in all iterates from t to the last
-                f += y[i] * K[i]
+                add_multiple(f, labels[i], K[i])
     return total / (lam * steps * (steps + 1)) if averaged else hits / (2 * lam * steps)
 
 
