@@ -499,7 +499,7 @@ def _single_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Arra
         if delta[i] == 0:
             return step
         c[i] = goal[i]
-        r -= np.multiply(K[i], delta[i], out=gain)
+        add_multiple(r, -delta.item(i), K[i])
     return steps
 
 
@@ -516,9 +516,8 @@ def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array,
     for step in range(steps):
         i = int(np.add(r, up, out=gain).argmax())
         r_i, room_i = float(r[i]), float(hi[i] - c[i])
-        np.multiply(K[i], -2.0, out=curvature)
-        curvature += diag
-        curvature += diag[i]
+        np.add(diag, diag[i], out=curvature)
+        add_multiple(curvature, -2.0, K[i])
         np.maximum(curvature, floor, out=curvature)
         np.subtract(r_i, r, out=gain)
         gain *= down
@@ -536,8 +535,7 @@ def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array,
             up[k] = 0.0 if c[k] < hi[k] else -np.inf
             down[k] = 1.0 if c[k] > lo[k] else 0.0
         np.subtract(K[j], K[i], out=gain)
-        gain *= delta
-        r += gain
+        add_multiple(r, delta, gain)
     return steps
 
 

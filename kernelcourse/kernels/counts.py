@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence, Set
 from functools import cached_property
-from itertools import chain
+from itertools import chain, count
 from typing import Any, ClassVar
 
 import numpy as np
@@ -122,9 +122,9 @@ def count_matrix(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashabl
     """The counts as a sparse matrix, one row an object and one column a part."""
     from scipy.sparse import csr_array
 
-    column = {part: j for j, part in enumerate(parts)}
+    column = dict(zip(parts, count()))
     values = np.fromiter(chain.from_iterable(counts.values() for counts in counted), dtype=float)
-    columns = np.fromiter((column[part] for counts in counted for part in counts), dtype=np.int64)
+    columns = np.fromiter(map(column.__getitem__, chain.from_iterable(counted)), dtype=np.int64)
     ends = np.cumsum([0, *map(len, counted)])
     C = csr_array((values, columns, ends), shape=(len(counted), len(column)))
     C.sort_indices()  # every sum then runs in the same order, and the Gram matrix is symmetric to the last digit
@@ -136,6 +136,9 @@ def count_matrix(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashabl
 
 def hashables(items: Iterable[Any]) -> tuple[Hashable, ...]:
     """The items as plain Python values that can be told apart; NaN and lists cannot."""
+    items = tuple(items)
+    if set(map(type, items)) == {str}:  # of which there may be many
+        return items
     values = tuple(item.item() if isinstance(item, np.generic) else item for item in items)
     for value in values:
         try:

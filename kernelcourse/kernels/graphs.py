@@ -119,7 +119,8 @@ def read_graph(graph: Any) -> tuple[Array, list[str]]:
     labels = (None,) * len(adjacency) if labels is None else symbols(labels)
     if len(labels) != len(adjacency):
         raise ValueError(f"the graph has {len(adjacency)} nodes, but {len(labels)} labels")
-    return adjacency, [_name(label) for label in labels]
+    names = {label: _name(label) for label in set(labels)}
+    return adjacency, [names[label] for label in labels]
 
 
 def _is_networkx(graph: Any) -> bool:
