@@ -7,6 +7,7 @@ To compare two texts, strings, sets or graphs, count what they are made of and t
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain, count
@@ -102,7 +103,7 @@ class CountKernel(ObjectKernel):
 
     def formula(self, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
         both = X if Z is X else [*X, *Z]
-        C = count_matrix(both, dict.fromkeys(chain.from_iterable(both)))
+        C = count_matrix(both)
         if C.nnz > _DENSE * np.prod(C.shape):
             C = C.toarray()
         K = C @ C.T if Z is X else C[: len(X)] @ C[-len(Z) :].T
@@ -118,11 +119,11 @@ class CountKernel(ObjectKernel):
         return rf"\sum_{{u}} \#_u({x})\, \#_u({z})"
 
 
-def count_matrix(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashable]) -> Any:
-    """The counts as a sparse matrix, one row an object and one column a part."""
+def count_matrix(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashable] | None = None) -> Any:
+    """The counts as a sparse matrix, one row an object and one column a part: of those stated, or of those met."""
     from scipy.sparse import csr_array
 
-    column = dict(zip(parts, count()))
+    column: dict[Hashable, int] = defaultdict(count().__next__) if parts is None else dict(zip(parts, count()))
     values = np.fromiter(chain.from_iterable(counts.values() for counts in counted), dtype=float)
     columns = np.fromiter(map(column.__getitem__, chain.from_iterable(counted)), dtype=np.int64)
     ends = np.cumsum([0, *map(len, counted)])

@@ -57,7 +57,7 @@ class WeisfeilerLehman(GraphKernel):
         """How many nodes carry each label, over all rounds."""
         adjacency, labels = read_graph(obj)
         neighbours: list[list[int]] = [[] for _ in labels]
-        for i, j in np.argwhere(adjacency).tolist():
+        for i, j in zip(*(ends.tolist() for ends in np.nonzero(adjacency)), strict=True):
             neighbours[i].append(j)
         counts = Counter(labels)
         for _ in range(self.depth):
