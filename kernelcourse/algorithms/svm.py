@@ -315,10 +315,15 @@ def solved_path(
     alpha, before = None, 1.0
     for i in np.argsort(-lams):
         lam = real(lams[i], "lams", above=0)
-        start = None if alpha is None else alpha * (before / lam)
+        start = None if alpha is None else _at_new_bound(alpha, before / lam)
         fits[i] = solved(K, y, lam=lam, offset=offset, gap=gap, max_steps=max_steps, alpha0=start)
         alpha, before = fits[i].alpha, lam
     return [fits[i] for i in range(len(lams))]
+
+
+def _at_new_bound(alpha: Array, ratio: float) -> Array:
+    """Who was at the bound C goes to the new one, ratio C; the others stay."""
+    return np.where(alpha >= (1 - 1e-8) * alpha.max(), ratio * alpha, alpha)
 
 
 # ---------------------------------------------------------------- the dual, in signed coefficients
@@ -420,8 +425,8 @@ def _solve(dual: _Dual, c: Array, *, gap: float, max_steps: int) -> tuple[_Point
             c, took = _pass(dual, point, first=number == 1, most=max_steps - steps)
             steps += took
             point = _certify(dual, c)
-        # Far away, guesses at who is at a bound are seldom good.
-        if point.gap < (1e-2 if number < 3 else 0.03) or number == passes:
+        # Far away, guesses at who is at a bound are seldom good, and for many points each costs a large system.
+        if point.gap < (0.1 if n < MANY else 0.01 if number < 3 else 0.03) or number == passes:
             point, took = _put_on_margin(dual, point, min(5, max_steps - steps))
             steps += took
         best = min(best, point, key=rank)
