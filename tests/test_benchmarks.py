@@ -32,7 +32,6 @@ def test_searches_over_ridges_agree(job, monkeypatch):
 )
 def test_a_run_that_the_host_disturbed_is_done_again(monkeypatch, lost, counted):
     clock = {"taken": 0.0, "runs": 0}
-    monkeypatch.setattr(harness.time, "sleep", lambda _: None)
     monkeypatch.setattr(harness, "seconds", lambda run: run())
     monkeypatch.setattr(harness, "taken_away", lambda: clock["taken"])
     monkeypatch.setattr(harness.os, "cpu_count", lambda: 2)

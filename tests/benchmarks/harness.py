@@ -2,11 +2,13 @@
 
 Machines are shared and noisy. A time by itself says little; the ratio of two times taken in turns says a lot. A virtual
 machine knows how long its host kept its processors from it ("steal"): a run that lost more than a little is done again,
-ours or the peer's, whatever time it took.
+ours or the peer's, whatever time it took. Nothing is done about memory: a host may take back what was free for a while,
+and who asks for it next, ours or the peer, waits for it.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import platform
@@ -37,9 +39,16 @@ class Row:
 
 
 def seconds(function: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
+    """How long a call takes without Python's search for garbage, which depends on all that is in memory: as timeit."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        start = time.perf_counter()
+        function()
+        return time.perf_counter() - start
+    finally:
+        if collects:
+            gc.enable()
 
 
 TOLERATED = 0.02  # of the processors' time
@@ -54,8 +63,7 @@ def undisturbed(function: Callable[[], object]) -> float:
     True
     """
     runs = []
-    for attempt in range(ATTEMPTS):
-        time.sleep(attempt)  # after the first, the host may need a moment
+    for _ in range(ATTEMPTS):
         before = taken_away()
         took = seconds(function)
         runs.append(((taken_away() - before) / (took * (os.cpu_count() or 1)), took))
