@@ -61,6 +61,7 @@ def times(K: Array, v: Array) -> Array:
     >>> times(np.array([[1.0, 2.0], [2.0, 4.0]]), np.array([1.0, 1.0]))
     array([3., 6.])
     """
+    K = np.asarray(K, dtype=float)
     K = K if K.flags.forc else np.ascontiguousarray(K)  # by rows or by columns is the same, but for the triangle
     product = np.empty(len(K))
     call("dsymv", b"U", len(K), 1.0, K, len(K), np.ascontiguousarray(v, dtype=float), 1, 0.0, product, 1)

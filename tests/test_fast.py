@@ -155,6 +155,14 @@ def test_without_numba_the_plain_loops_do_it(monkeypatch):
         fast._loops.cache_clear()
 
 
+@pytest.mark.parametrize("m", [1, 7, 8, 90])
+def test_points_for_the_compiled_loops_start_where_vectors_do(m):
+    Z = np.random.default_rng(0).normal(size=(m, 3))
+    Z_T = fast.in_lanes(Z)
+    np.testing.assert_array_equal(Z_T[:, :m], Z.T)
+    assert Z_T.flags.c_contiguous and all(row.ctypes.data % 64 == 0 for row in Z_T)
+
+
 def test_threads_follow_what_the_linear_algebra_is_told(monkeypatch):
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     assert fast.threads() == 1
@@ -527,7 +535,7 @@ def test_a_search_over_lams_is_as_if_each_were_fitted(offset, classes):
     labels = np.array(["a", "b", "c"])[np.digitize(t, [0.0] if classes == 2 else [-0.5, 0.5])]
     folds = k_fold(90, 3, rng=0)
     model = KernelSVM(offset=offset, gap=1e-9)
-    grid = {"kernel__sigma": [0.5, 2.0], "lam": [1e-3, 0.1, 0.01]}
+    grid = {"kernel__sigma": [0.5, 2.0, 6.0], "lam": [1e-3, 0.1, 0.01]}
     found = grid_search(model, X, labels, grid, folds, accuracy)
     np.testing.assert_allclose(found.scores, one_by_one(model, X, labels, found.settings, folds, accuracy))
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from kernelcourse import Gaussian, KernelCourseWarning, dual_weights
-from kernelcourse.linalg import solve_ridge
+from kernelcourse.linalg import factor, solve_ridge, times
 
 
 def test_ill_conditioned_solves_against_fifty_digits():
@@ -52,3 +52,27 @@ def test_several_right_hand_sides_and_inputs_left_alone():
     before = K.copy(), T.copy()
     np.testing.assert_allclose((K + 0.1 * np.eye(5)) @ solve_ridge(K, T, 0.1), T)
     assert (before[0] == K).all() and (before[1] == T).all()
+
+
+@pytest.mark.parametrize("n", [1, 5, 300])
+@pytest.mark.parametrize("kept", ["rows", "columns", "every second", "single precision"])
+def test_a_symmetric_product_however_the_matrix_is_kept(kept, n):
+    rng = np.random.default_rng(n)
+    A, v = rng.normal(size=(2 * n, 2 * n)), rng.normal(size=2 * n)[::2]
+    A += A.T
+    if kept == "every second":
+        K = A[::2, ::2]
+    else:
+        K = A[:n, :n].copy(order="F" if kept == "columns" else "C")
+        K = K.astype(np.float32) if kept == "single precision" else K
+    np.testing.assert_allclose(times(K, v), K @ v, atol=1e-12 * n if kept != "single precision" else 1e-4 * n)
+
+
+def test_a_factor_in_place_leaves_the_other_triangle_alone():
+    K = Gaussian(1.0)(np.random.default_rng(0).normal(size=(40, 3))) + np.eye(40)
+    A = K.copy()
+    assert factor(A) == 0
+    U = np.triu(A)
+    np.testing.assert_allclose(U.T @ U, K, atol=1e-13)
+    np.testing.assert_array_equal(np.tril(A, -1), np.tril(K, -1))
+    assert factor(np.diag([1.0, 2.0, -3.0, 4.0])) == 3
