@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import pools
-from .lapack import call
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -156,21 +155,3 @@ def _in_one_thread(job: Callable[[], T]) -> T:
 def one_thread(wanted: bool = True) -> AbstractContextManager[Any]:
     """Within it the linear algebra uses one thread: for short products, where two cost more than they save."""
     return pools.limited() if wanted and can_limit() else nullcontext()
-
-
-def add_squares(G: Array, Phi: Array) -> None:
-    r"""Add $\Phi^\top \Phi$ to the lower triangle of G, which is stored by columns, in place.
-
-    BLAS's `dsyrk`, as scipy.linalg.blas has it, but other threads may go on meanwhile.
-
-    >>> G = np.zeros((2, 2), order="F")
-    >>> add_squares(G, np.array([[1.0, 2.0]]))
-    >>> G
-    array([[1., 0.],
-           [2., 4.]])
-    """
-    Phi = np.ascontiguousarray(Phi, dtype=float)
-    k, m = Phi.shape
-    if G.shape != (m, m) or G.dtype != float or not G.flags.f_contiguous or not G.flags.writeable:
-        raise ValueError(f"G must be a writable {m} x {m} matrix of floats stored by columns, got shape {G.shape}")
-    call("dsyrk", b"L", b"N", m, k, 1.0, Phi, max(1, m), 1.0, G, max(1, m))

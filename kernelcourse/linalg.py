@@ -1,4 +1,5 @@
-"""Solving with a positive semidefinite matrix plus a ridge, stably and with a word when the easy road is closed."""
+"""Solving with a positive semidefinite matrix plus a ridge, stably and with a word when the easy road is closed; and
+the products, factors and sums in place that such methods are made of."""
 
 from __future__ import annotations
 
@@ -77,6 +78,24 @@ def add_multiple(f: Array, c: float, x: Array) -> None:
     array([ 4., 32.])
     """
     blas.daxpy(x, f, len(f), c)
+
+
+def add_squares(G: Array, Phi: Array) -> None:
+    r"""Add $\Phi^\top \Phi$ to the lower triangle of G, which is stored by columns, in place.
+
+    BLAS's `dsyrk`, as scipy.linalg.blas has it, but other threads may go on meanwhile.
+
+    >>> G = np.zeros((2, 2), order="F")
+    >>> add_squares(G, np.array([[1.0, 2.0]]))
+    >>> G
+    array([[1., 0.],
+           [2., 4.]])
+    """
+    Phi = np.ascontiguousarray(Phi, dtype=float)
+    k, m = Phi.shape
+    if G.shape != (m, m) or G.dtype != float or not G.flags.f_contiguous or not G.flags.writeable:
+        raise ValueError(f"G must be a writable {m} x {m} matrix of floats stored by columns, got shape {G.shape}")
+    call("dsyrk", b"L", b"N", m, k, 1.0, Phi, max(1, m), 1.0, G, max(1, m))
 
 
 def factor(A: Array) -> int:

@@ -1,5 +1,6 @@
 """The benchmarks compare like with like: both sides of every job give the same answer, and the tables can be set."""
 
+import gc
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -44,6 +45,12 @@ def test_a_run_that_the_host_disturbed_is_done_again(monkeypatch, lost, counted)
 
     assert harness.undisturbed(run) == 1.0 + counted
     assert clock["runs"] == min(len(lost), harness.ATTEMPTS)
+
+
+def test_no_search_for_garbage_is_on_the_clock():
+    seen = []
+    harness.seconds(lambda: seen.append(gc.isenabled()))
+    assert seen == [False] and gc.isenabled()
 
 
 def test_a_long_run_is_not_done_again(monkeypatch):

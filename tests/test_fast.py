@@ -80,20 +80,36 @@ def test_jobs_side_by_side_keep_their_order_and_their_errors(way):
         fast.side_by_side([lambda: 1, lambda: 1 / 0])
 
 
-def test_the_linear_algebra_gets_its_threads_back(way):
+@pytest.fixture
+def several_threads():
+    """The linear algebra with several threads, which the tests do without otherwise; how many each library has."""
+    libraries = pools.controller().lib_controllers
+    had = [library.num_threads for library in libraries]
+    set_threads(libraries, [3] * len(libraries))
     before = threads_of_the_linear_algebra()
-    with ThreadPoolExecutor(4) as pool:  # which all limit it, one within the other's time
-        list(pool.map(lambda _: Polynomial(3)(X), range(40)))
-    assert threads_of_the_linear_algebra() == before
+    assert min(before) > 1
+    yield before
+    set_threads(libraries, had)
+
+
+def set_threads(libraries, counts):
+    for library, count in zip(libraries, counts, strict=True):
+        library.set_num_threads(count)
+        library.clear_controlling_thread(force=True)  # of threadpoolctl, which would let no other thread change it
 
 
 def threads_of_the_linear_algebra():
     return [library.num_threads for library in pools.controller().lib_controllers]
 
 
-def test_who_leaves_first_leaves_one_thread_to_the_others():
-    before, entered, left = threads_of_the_linear_algebra(), threading.Barrier(2), threading.Event()
-    found = []
+def test_the_linear_algebra_gets_its_threads_back(way, several_threads):
+    with ThreadPoolExecutor(4) as pool:  # which all limit it, one within the other's time
+        list(pool.map(lambda _: Polynomial(3)(X), range(40)))
+    assert threads_of_the_linear_algebra() == several_threads
+
+
+def test_who_leaves_first_leaves_one_thread_to_the_others(several_threads):
+    entered, left, found = threading.Barrier(2), threading.Event(), []
 
     def first():
         with fast.one_thread():
@@ -111,19 +127,19 @@ def test_who_leaves_first_leaves_one_thread_to_the_others():
         worker.start()
     for worker in workers:
         worker.join()
-    assert found == [[1] * len(before)]
-    assert threads_of_the_linear_algebra() == before
+    assert found == [[1] * len(several_threads)]
+    assert threads_of_the_linear_algebra() == several_threads
 
 
-def test_a_limit_of_the_user_stays(way):
+def test_a_limit_of_the_user_stays(several_threads):
     from threadpoolctl import threadpool_limits
 
-    before = threads_of_the_linear_algebra()
+    one_each = [1] * len(several_threads)
     with threadpool_limits(1):
         with fast.one_thread():
-            assert threads_of_the_linear_algebra() == [1] * len(before)
-        assert threads_of_the_linear_algebra() == [1] * len(before)
-    assert threads_of_the_linear_algebra() == before
+            assert threads_of_the_linear_algebra() == one_each
+        assert threads_of_the_linear_algebra() == one_each
+    assert threads_of_the_linear_algebra() == several_threads
 
 
 def test_without_threadpoolctl_one_job_follows_the_other(monkeypatch):
@@ -531,7 +547,8 @@ def test_a_search_over_ridges_is_scikit_learns():
 
 @pytest.mark.parametrize("offset", [False, True])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_a_search_over_lams_is_as_if_each_were_fitted(offset, classes):
+def test_a_search_over_lams_is_as_if_each_were_fitted(offset, classes, monkeypatch):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")  # so that the folds of two kernels are done together
     labels = np.array(["a", "b", "c"])[np.digitize(t, [0.0] if classes == 2 else [-0.5, 0.5])]
     folds = k_fold(90, 3, rng=0)
     model = KernelSVM(offset=offset, gap=1e-9)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy import linalg
 
-from ..fast import add_squares
+from ..linalg import add_squares
 from ..validation import Array, real, warn, whole
 from .blocks import MEMORY, Rows, sum_over_blocks
 from .engine import map_sum

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from ..fast import add_squares
+from ..linalg import add_squares
 from ..validation import Array, real, warn
 from .blocks import MEMORY, Rows, sum_over_blocks
 from .engine import map_sum

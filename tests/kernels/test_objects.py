@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from kernelcourse.datasets import p450_chimeras, small_graphs, small_texts
 from kernelcourse.gram import is_psd
-from kernelcourse.kernels.counts import CountKernel, distinct
+from kernelcourse.kernels.counts import CountKernel, distinct, symbols
 from kernelcourse.kernels.graphs import ShortestPath, WeisfeilerLehman
 from kernelcourse.kernels.kernel import InvalidKernel, NoFiniteFeatureMap
 from kernelcourse.kernels.sets import Intersection, Subset
@@ -697,3 +697,11 @@ def test_a_column_of_a_data_frame_is_a_list():
     assert np.array_equal(BagOfWords()(frame["text"]), [[2, 1], [1, 1]])
     with pytest.raises(TypeError, match=r"X\[0\]: a text is wanted, got ndarray"):
         BagOfWords()(frame)
+
+
+def test_a_string_among_them_excuses_no_other_symbol():
+    with pytest.raises(ValueError, match="NaN cannot be counted"):
+        symbols(["a", float("nan")])
+    with pytest.raises(TypeError, match="not hashable"):
+        symbols(["a", [1]])
+    assert symbols(["a", np.int64(3)]) == ("a", 3) and type(symbols(["a", np.int64(3)])[1]) is int

@@ -34,7 +34,7 @@ from kernelcourse import (
     random_fourier,
     uniform_landmarks,
 )
-from kernelcourse.fast import add_squares
+from kernelcourse.linalg import add_squares
 from kernelcourse.scaling.blocks import block_rows, row_blocks, sum_over_blocks
 from kernelcourse.scaling.newton import LogisticLoss, RoundedHinge
 from kernelcourse.scaling.normal import factor_with_nugget
