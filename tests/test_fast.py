@@ -87,7 +87,7 @@ def several_threads():
     had = [library.num_threads for library in libraries]
     set_threads(libraries, [3] * len(libraries))
     before = threads_of_the_linear_algebra()
-    assert min(before) > 1
+    assert max(before) > 1  # a library that was built for one thread stays at it
     yield before
     set_threads(libraries, had)
 
