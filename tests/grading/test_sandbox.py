@@ -23,6 +23,7 @@ LIMITS = Limits(seconds=3, memory=1_000_000_000, disk=5_000_000, processes=24, o
 @pytest.fixture(scope="module")
 def place(library):
     with Sandbox(library, limits=LIMITS) as sandbox:
+        run(sandbox, "import os, socket", 20)  # for whichever test comes first here
         yield sandbox
 
 
@@ -51,7 +52,6 @@ def error(sandbox, code):
 
 
 def test_the_system_is_all_there_is_to_see(place, released):
-    run(place, "import os, glob, socket, sys, subprocess")
     seen = printed(place, "' '.join(sorted(os.listdir('/')))").split()
     assert set(seen) <= {
         *["bin", "dev", "etc", "home", "lib", "lib32", "lib64", "library", "proc", "site", "tmp", "usr"],
@@ -143,7 +143,12 @@ def test_output_is_cut(place):
 def test_magics_pictures_and_input(place):
     (picture,) = run(place, "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]);", 20)["outputs"]
     assert picture["data"]["image/png"].startswith("iVBOR")
-    assert "hello" in run(place, "!echo hello")["outputs"][0]["text"]
+    for _ in range(20):  # the tests beside this one may be using up the processes that their user may have
+        (said,) = run(place, "!echo hello")["outputs"]
+        if said.get("ename") != "BlockingIOError":
+            break
+        time.sleep(0.5)
+    assert "hello" in said.get("text", ""), said
     assert "EOFError" in error(place, "input()")
     assert run(place, "1 + 1")["outputs"] == [{"output_type": "execute_result", "data": {"text/plain": "2"}}]
 
