@@ -1,10 +1,11 @@
 # The two commands that matter: `make book` builds the book into _build/html, `make test` runs every test.
-# Both set themselves up: a virtual environment in .venv, made from requirements.lock and refreshed when it changes.
+# Both set themselves up: environment.py makes a virtual environment in .venv from requirements.lock, with what the
+# command needs and no more, and adds to it when another command needs more or the lock changes.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-READY  := $(VENV)/.installed
+READY  := setup-tests
 FLAGS  ?=
 
 .DEFAULT_GOAL := help
@@ -13,30 +14,27 @@ FLAGS  ?=
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(READY): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, got " + sys.version)'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
-	@touch $@
+.PHONY: setup-book setup-tests setup-workshop
+setup-book setup-tests setup-workshop:
+	@$(PYTHON) environment.py $(@:setup-%=%)
 
 .PHONY: setup
-setup: $(READY)  ## make the virtual environment
+setup: setup-workshop  ## make the virtual environment, with all that any target needs
 
 .PHONY: book
-book: $(READY)  ## build the book into _build/html
+book: setup-book  ## build the book into _build/html
 	$(BIN)/python book/build.py $(FLAGS)
 
 .PHONY: serve
-serve: $(READY)  ## open the book in a browser and rebuild it on every change
+serve: setup-book  ## open the book in a browser and rebuild it on every change
 	$(BIN)/python book/serve.py $(FLAGS)
 
 .PHONY: pdf
-pdf: $(READY)  ## build the book as a PDF (needs LaTeX)
+pdf: setup-book  ## build the book as a PDF (needs LaTeX)
 	$(BIN)/python book/build.py --builder pdf
 
 .PHONY: linkcheck
-linkcheck: $(READY)  ## check the links that lead out of the book
+linkcheck: setup-book  ## check the links that lead out of the book
 	$(BIN)/python book/build.py --builder linkcheck
 
 .PHONY: test
@@ -49,30 +47,28 @@ system:  # what the tests need from the system: a browser for the pages
 
 .PHONY: coverage
 coverage: $(READY) system  ## run the tests and report branch coverage of the library
-	@mkdir -p _build/coverage && $(BIN)/coverage erase
-	OPENBLAS_NUM_THREADS=1 $(BIN)/coverage run -m pytest -n 2 --dist worksteal -q $(FLAGS)
-	@$(BIN)/coverage combine --quiet && $(BIN)/coverage report --fail-under=95
+	@mkdir -p _build/coverage && $(BIN)/python -m coverage erase
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest -n 2 --dist worksteal -q $(FLAGS)
+	@$(BIN)/python -m coverage combine --quiet && $(BIN)/python -m coverage report --fail-under=95
 
 .PHONY: lint
-lint: $(READY)  ## lint, check the format and the types
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+lint: setup-workshop  ## lint, check the format and the types
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
 
 .PHONY: format
-format: $(READY)  ## format the code
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
+format: setup-workshop  ## format the code
+	$(BIN)/python -m ruff check --fix .
+	$(BIN)/python -m ruff format .
 
 .PHONY: bench
 bench: $(READY)  ## run the benchmarks (ONLY=import for a part, FLAGS=--save for the book)
 	$(BIN)/python -m tests.benchmarks $(ONLY) $(FLAGS)
 
 .PHONY: lock
-lock: $(READY)  ## resolve requirements.lock again from requirements.txt
-	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --annotation-style line \
-	  --upgrade requirements.txt --output-file requirements.lock
+lock:  ## resolve requirements.lock again from requirements.txt, to the newest versions
+	@$(PYTHON) environment.py lock
 
 .PHONY: clean
 clean:  ## remove what was built (the virtual environment stays)
