@@ -7,6 +7,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := setup-tests
 FLAGS  ?=
+unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes import the same packages: compile them once
 
 .DEFAULT_GOAL := help
 

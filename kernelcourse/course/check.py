@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,12 +46,13 @@ def execute(path: Path, *, timeout: int) -> Any:
     import nbformat
     from nbclient import NotebookClient
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
+    from tqdm import tqdm
 
     try:
         notebook = nbformat.read(path, as_version=4)
     except (ValueError, AttributeError, TypeError, KeyError) as error:  # nbformat's words for "not a notebook"
         raise CourseError(f"{path} is not a notebook") from error
-    progress = Progress(len(notebook.cells))
+    progress = tqdm(total=len(notebook.cells), unit="cell", leave=False, disable=None)  # None: for terminals only
     client = NotebookClient(
         notebook,
         timeout=timeout,
@@ -60,7 +60,7 @@ def execute(path: Path, *, timeout: int) -> Any:
         allow_errors=True,
         extra_arguments=["--log-level=ERROR"],  # the kernel's own remarks do not concern a student
         resources={"metadata": {"path": str(path.resolve().parent)}},
-        on_cell_start=lambda cell, cell_index: progress.show(cell_index),
+        on_cell_start=lambda cell, cell_index: progress.update(cell_index - progress.n),
     )
     try:
         client.execute()
@@ -73,22 +73,6 @@ def execute(path: Path, *, timeout: int) -> Any:
     finally:
         progress.close()
     return notebook
-
-
-class Progress:
-    """A bar on a terminal; nothing where the output goes to a file."""
-
-    def __init__(self, total: int) -> None:
-        self.total = max(total, 1)
-
-    def show(self, done: int) -> None:
-        if sys.stderr.isatty():
-            filled = 30 * done // self.total
-            print(f"\r[{'#' * filled}{'.' * (30 - filled)}] cell {done} of {self.total}", end="", file=sys.stderr)
-
-    def close(self) -> None:
-        if sys.stderr.isatty():
-            print("\r" + " " * 60 + "\r", end="", file=sys.stderr)
 
 
 def table(notebook: Any) -> list[Row]:

@@ -7,6 +7,7 @@ It imports nothing heavy at its top, so that `kernelcourse --help` answers at on
 from __future__ import annotations
 
 import argparse
+import platform
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -50,6 +51,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "kernelcourse":
             raise
-        needed = "the packages of requirements.txt"
-        print(f"kernelcourse {args.command} needs {error.name}: install {needed}", file=sys.stderr)
+        print(f"kernelcourse {args.command} {_missing(args.command, error.name)}", file=sys.stderr)
         return 2
+
+
+def _missing(command: str, module: str) -> str:
+    """What to do about a module that a command cannot import."""
+    system = platform.system()
+    linux = f"grading needs Linux, and this is {system}" if command == "grade" and system != "Linux" else ""
+    if module in sys.stdlib_module_names:
+        return f"needs {module}, which Python does not have here" + (f": {linux}" if linux else "")
+    package = module.partition(".")[0]
+    extra = "cluster" if package in ("dask", "distributed") else "check" if command == "check" else "instructor"
+    return f'needs {package}: pip install "kernelcourse[{extra}]"' + (f" ({linux})" if linux else "")

@@ -1,5 +1,7 @@
 """The command line."""
 
+import importlib
+import platform
 import subprocess
 import sys
 
@@ -89,7 +91,7 @@ def test_check_exits_with_1_if_something_is_wrong(notebook, executed, monkeypatc
 @pytest.mark.parametrize("content", ["not json", "[1, 2]", '{"cells": 3}', ""])
 def test_check_of_something_else_says_so(tmp_path, content, capsys):
     path = tmp_path / "x.ipynb"
-    path.write_text(content)
+    path.write_text(content, encoding="utf-8")
     assert cli.main(["check", str(path)]) == 2
     assert "is not a notebook" in capsys.readouterr().err
 
@@ -112,13 +114,14 @@ def test_check_of_a_notebook_without_checks_says_so(notebook, monkeypatch, capsy
     assert "has no checks" in capsys.readouterr().err
 
 
-def test_the_progress_bar_is_for_terminals_only(monkeypatch, capsys):
-    progress = check.Progress(4)
-    progress.show(2)
+def test_the_progress_bar_is_for_terminals_only(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "two.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[code("1"), code("2"), code("3")]), path)
+    check.execute(path, timeout=60)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    progress.show(2)
-    assert "[###############...............] cell 2 of 4" in capsys.readouterr().err
+    check.execute(path, timeout=60)
+    assert "0/3 [" in capsys.readouterr().err
 
 
 def test_python_m_is_the_same_program():
@@ -134,11 +137,40 @@ def test_the_parser_loads_nothing_heavy():
     assert not {"nbgrader", "nbclient", "nbformat", "jupytext", "IPython", "matplotlib"} & set(loaded)
 
 
-def test_a_missing_package_is_named(monkeypatch, capsys, tmp_path):
+def test_a_missing_package_is_named_with_the_extra_that_brings_it(monkeypatch, capsys, tmp_path):
     monkeypatch.setitem(sys.modules, "jupytext", None)
     course = temporary_course(tmp_path, HERE, "01-dual-representation")
     assert cli.main(["release", "--course", str(course.root)]) == 2
-    assert "kernelcourse release needs jupytext: install the packages of requirements.txt" in capsys.readouterr().err
+    assert 'kernelcourse release needs jupytext: pip install "kernelcourse[instructor]"' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "module", "system", "words"),
+    [
+        ("check", "nbclient.exceptions", "Windows", 'check needs nbclient: pip install "kernelcourse[check]"'),
+        ("grade", "distributed", "Linux", 'grade needs distributed: pip install "kernelcourse[cluster]"'),
+        (
+            "grade",
+            "nbgrader",
+            "Darwin",
+            'grade needs nbgrader: pip install "kernelcourse[instructor]" (grading needs Linux, and this is Darwin)',
+        ),
+        (
+            "grade",
+            "fcntl",
+            "Windows",
+            "grade needs fcntl, which Python does not have here: grading needs Linux, and this is Windows",
+        ),
+    ],
+)
+def test_a_missing_module_says_what_helps(command, module, system, words, monkeypatch, capsys):
+    def run(args):
+        raise ModuleNotFoundError(name=module)
+
+    monkeypatch.setattr(platform, "system", lambda: system)
+    monkeypatch.setattr(importlib.import_module(f"kernelcourse.course.{command}"), "run", run)
+    assert cli.main([command, "something"]) == 2
+    assert capsys.readouterr().err == f"kernelcourse {words}\n"
 
 
 @pytest.mark.parametrize("name", ["string-kernels", "11_strings", "11-", "../11-x", "11-Strings", "11-a+b"])
