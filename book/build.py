@@ -1,7 +1,7 @@
 """Build the book: `make book`. For one page, while writing it: `.venv/bin/python book/build.py --only book/intro.md`.
 
 Two steps: run the notebooks that changed (notebooks.py), then hand everything to Jupyter Book, which finds their
-outputs in the cache. Warnings are errors.
+outputs in the cache. Warnings are errors. Builds of one checkout wait for each other.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import yaml
 from filelock import FileLock
+from sphinx_external_toc.parsing import parse_toc_yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "_build"
@@ -38,11 +38,11 @@ def cache_key(root: Path = ROOT) -> str:
     return digest.hexdigest()[:16]
 
 
-def current_cache() -> Path:
+def current_cache(figures: str) -> Path:
     """The cache of this state of the library. Those of the two states before are kept, older ones removed."""
     folder = BUILD / ".jupyter_cache"
     folder.mkdir(parents=True, exist_ok=True)
-    current = folder / cache_key()
+    current = folder / f"{cache_key()}-{figures}"
     others = sorted((path for path in folder.iterdir() if path != current), key=lambda path: path.stat().st_mtime)
     for path in others[:-2]:
         shutil.rmtree(path, ignore_errors=True)
@@ -54,8 +54,8 @@ def prepare_environment() -> None:
     profile = BUILD / ".ipython" / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "book/notebook/ipython_kernel_config.py", profile)
-    os.environ.pop("MPLBACKEND", None)  # notebooks draw inline, whatever the terminal prefers
     os.environ |= {
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",  # whatever the terminal prefers
         "IPYTHONDIR": str(BUILD / ".ipython"),
         "MATPLOTLIBRC": str(ROOT / "book/notebook/matplotlibrc"),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
@@ -69,15 +69,9 @@ def prepare_environment() -> None:
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 
-def pages(toc: dict[str, Any]) -> list[Path]:
-    """The source files that a table of contents names, in its order."""
-    names = [toc["root"]]
-    entries = [entry for part in toc.get("parts", []) for entry in part["chapters"]] + toc.get("chapters", [])
-    while entries:
-        entry = entries.pop(0)
-        names.append(entry["file"])
-        entries = entry.get("sections", []) + entries
-    return [path for name in names if (path := ROOT / f"{name.removesuffix('.md')}.md").exists()]
+def pages(toc: Path) -> list[Path]:
+    """The source files that a table of contents names."""
+    return [path for name in parse_toc_yaml(toc) if (path := ROOT / f"{name.removesuffix('.md')}.md").exists()]
 
 
 def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, fresh: bool = False) -> bool:
@@ -86,10 +80,10 @@ def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, f
     from notebooks import run_notebooks
 
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    sources = pages(yaml.safe_load(toc.read_text(encoding="utf-8")))
-    cache = current_cache()
+    os.environ["BOOK_FIGURES"] = figures = "pdf" if builder == "latex" else "svg"
+    cache = current_cache(figures)
     syntax, timeout = config["parse"]["myst_enable_extensions"], config["execute"]["timeout"]
-    if not run_notebooks(sources, cache_folder=cache, syntax=syntax, timeout=timeout):
+    if not run_notebooks(pages(toc), cache_folder=cache, syntax=syntax, timeout=timeout):
         return False
     result = build_sphinx(
         str(ROOT),
@@ -145,19 +139,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", metavar="PAGE", nargs="+", help="preview some pages, in a folder of their own")
     parser.add_argument("--builder", choices=["html", "pdf", "linkcheck"], default="html")
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="where the pages go (default: _build/html)")
+    parser.add_argument("--copy", metavar="FOLDER", type=Path, help="leave a copy there that no later build touches")
     parser.add_argument("--fresh", action="store_true", help="read every page again (notebooks stay cached)")
     options = parser.parse_args(arguments)
 
-    prepare_environment()
     start = time.perf_counter()
-    if options.only:
-        good = preview(options.only)
-    elif options.builder == "pdf":
-        good = pdf()
-    else:
-        out = (options.out or BUILD / options.builder).resolve()
-        with FileLock(BUILD / ".lock"):  # two test processes may ask for the book at once
+    BUILD.mkdir(exist_ok=True)
+    with FileLock(BUILD / ".lock"):  # the cache and the kernels' settings are shared, and so are the pages
+        prepare_environment()
+        if options.only:
+            good = preview(options.only)
+        elif options.builder == "pdf":
+            good = pdf()
+        else:
+            out = (options.out or BUILD / options.builder).resolve()
             good = build(ROOT / "_toc.yml", out, builder=options.builder, fresh=options.fresh)
+            if good and options.copy:
+                shutil.copytree(out, options.copy)
     print(f"{'done' if good else 'failed'} in {time.perf_counter() - start:.1f} s")
     return 0 if good else 1
 

@@ -1,4 +1,7 @@
-"""Run the book's notebooks, one on each core, and keep their outputs where Jupyter Book will look for them."""
+"""Run the book's notebooks, one on each core, and keep their outputs where Jupyter Book will look for them.
+
+jupyter-cache's own `local-parallel` knows neither `alone: true`, nor a cache for each state of the library, nor forks.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,15 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from forks import ForkingKernelManager
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn, JupyterCacheAbstract
 from jupyter_cache.executors.utils import single_nb_execution
 from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig
 from nbformat import NotebookNode
+
+FORKS = sys.platform == "linux"  # elsewhere the system's linear algebra may not survive a fork
 
 
 def read_notebooks(paths: Iterable[Path], syntax: Sequence[str]) -> dict[Path, NotebookNode]:
@@ -34,40 +40,35 @@ def is_cached(notebook: NotebookNode, cache: JupyterCacheAbstract) -> bool:
         return False
 
 
-def join_streams(notebook: NotebookNode) -> None:
-    """Put together what a cell printed in several pieces.
-
-    Where a kernel cuts its output depends on the machine's load; joined as it is, the page does not.
-    """
-    for cell in notebook.cells:
-        joined: list[NotebookNode] = []
-        for output in cell.get("outputs", []):
-            before = joined[-1] if joined else {}
-            if output["output_type"] == "stream" and before.get("name") == output["name"]:
-                before["text"] += output["text"]
-            else:
-                joined.append(output)
-        if "outputs" in cell:
-            cell["outputs"] = joined
+def processors() -> int:
+    """Those that we may run on, which in a container or under taskset are fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_notebooks(paths: Iterable[Path], *, cache_folder: Path, syntax: Sequence[str], timeout: float) -> bool:
     """Run the notebooks that the cache does not know, and tell whether all succeeded. `timeout` is for a cell.
 
-    One whose header says `alone: true` measures times: it runs when the others are done.
+    One whose header says `alone: true` measures times: it runs when the others are done, in a fresh process.
     """
     cache = get_cache(str(cache_folder))
     todo = {path: nb for path, nb in read_notebooks(paths, syntax).items() if not is_cached(nb, cache)}
 
     def execute(path: Path) -> tuple[float, str | None]:
-        result = single_nb_execution(todo[path], cwd=str(path.parent), timeout=timeout, allow_errors=False)
-        join_streams(todo[path])
+        alone = todo[path].metadata.get("alone")
+        result = single_nb_execution(
+            todo[path],
+            cwd=str(path.parent),
+            timeout=timeout,
+            allow_errors=False,
+            coalesce_streams=True,  # where a kernel cuts its output depends on the machine's load
+            **({"kernel_manager_class": ForkingKernelManager} if FORKS and not alone else {}),
+        )
         return result.time, result.err and str(result.err)
 
     alone = [path for path, notebook in todo.items() if notebook.metadata.get("alone")]
     together = [path for path in todo if path not in alone]
     good = True
-    for group, workers in ((together, os.cpu_count()), (alone, 1)):
+    for group, workers in ((together, processors()), (alone, 1)):
         with ThreadPoolExecutor(workers) as pool:
             for path, (seconds, error) in zip(group, pool.map(execute, group), strict=True):
                 if error:

@@ -1,6 +1,7 @@
 """Serve the book on this machine, rebuild it when a page or the library changes, reload the open page: `make serve`.
 
-The server is sphinx-autobuild's, with book/build.py in the place of sphinx-build.
+The server is sphinx-autobuild's, with book/build.py in the place of sphinx-build. Its command line only runs
+sphinx-build, hence the private `_create_app`; requirements.txt bounds its version.
 """
 
 from __future__ import annotations

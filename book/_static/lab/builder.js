@@ -120,10 +120,10 @@ export function builderFigure(root, { points }) {
       colour: v < 0 && isNegative(eigenvalues) ? "bad" : "minus",
       width: 10,
     }));
-    const used = recipe.steps.map(([name]) => STEPS[name].rule);
+    const used = [...new Set(recipe.steps.map(([name]) => STEPS[name].rule))];
     if (valid) {
       lab.note(
-        `A kernel, by the rules${used.length ? ` ${[...new Set(used)].join(", ")}` : ""}. The smallest eigenvalue here ` +
+        `${["A kernel, by the rules", used.join(", ")].filter(Boolean).join(" ")}. The smallest eigenvalue here ` +
           `is ${short(eigenvalues[0], 2)}: zero up to rounding, or positive, wherever you put the points.`,
       );
     } else if (negative) {

@@ -1,9 +1,9 @@
 // The kernel perceptron step by step, with nearest neighbours and the SVM on the same points.
 
-import { gram, gridPoints, kernelOf, surface } from "./kernels.js";
+import { gridPoints, surface } from "./kernels.js";
 import { short } from "./draw.js";
 import { kernelNeighbors, perceptronCheck, perceptronStart } from "./solvers.js";
-import { CLASS_HELP, drawPoints, troubleWith, WarmSVM, windowOf } from "./svm.js";
+import { CLASS_HELP, classProblem, drawPoints, troubleWith, WarmSVM, windowOf } from "./svm.js";
 import { Lab } from "./widgets.js";
 
 const GRID = 50;
@@ -45,9 +45,8 @@ export function perceptronFigure(root, { points }) {
   lab.slider("lambda", "λ of the SVM", { min: 0.0001, max: 1, log: true });
   let now = null;
   const advance = (until) => (state) => {
-    const y = state.points.map((p) => p[2]);
     if (troubleWith(state.points)) return;
-    const K = gram(kernelOf(specOf(state)), state.points);
+    const { K, y } = classProblem(specOf(state), state.points);
     const run = replay(K, y, state.checks);
     const before = { ...run };
     while (!run.done && run.epoch <= MOST_EPOCHS) if (until(perceptronCheck(run, K, y), run, before)) break;

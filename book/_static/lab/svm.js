@@ -36,6 +36,12 @@ export function drawPoints(plot, points, { chosen = -1, ring = () => 0 } = {}) {
   });
 }
 
+// Inputs, labels and Gram matrix of points [x, y, label].
+export function classProblem(spec, points) {
+  const X = points.map(([x, y]) => [x, y]);
+  return { X, y: points.map((p) => p[2]), K: gram(kernelOf(spec), X) };
+}
+
 // An SVM that goes on from its last answer while points move, a few passes at a time so that no frame is late. Frames
 // follow until it has converged.
 export class WarmSVM {
@@ -46,9 +52,7 @@ export class WarmSVM {
   }
 
   solve(spec, points, lam) {
-    const X = points.map(([x, y]) => [x, y]);
-    const y = points.map((p) => p[2]);
-    const K = gram(kernelOf(spec), X);
+    const { X, y, K } = classProblem(spec, points);
     const alpha0 = this.last?.alpha.length === y.length ? this.last.alpha : null;
     this.last = kernelSVM(K, y, lam, { alpha0, goal: 1e-8, maxEpochs: 40 });
     this.late = this.last.gap > 1e-8 ? this.late + 1 : 0;

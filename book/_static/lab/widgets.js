@@ -388,7 +388,8 @@ class Handles {
       const [x, y, label] = points[i];
       const height = this.fixed ?? y;
       const up = this.fixed === null ? `, y ${short(y)}` : "";
-      const words = `x ${short(x)}${up}${this.classes ? `, class ${label > 0 ? "+1" : "−1"}` : ""}`;
+      const side = this.classes ? `, class ${label > 0 ? "+1" : "−1"}` : "";
+      const words = `x ${short(x)}${up}${side}`;
       const where = `translate(${plot.px(x).toFixed(1)}px, ${plot.py(height).toFixed(1)}px)`;
       if (element.where !== where) element.style.transform = element.where = where;
       const tab = i === this.current ? 0 : -1;
