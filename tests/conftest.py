@@ -22,7 +22,9 @@ QUIET = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-dev-shm-usage",  # small in containers: a page that fills it crashes
 ]
+PATIENCE = 180_000  # ms for a page to get where it should, on a machine with other things to do
 
 # Machines are shared and noisy: a slow example is not a failure. Derandomised: a red run can be run again.
 settings.register_profile("course", deadline=None, max_examples=25, derandomize=True)
@@ -42,13 +44,22 @@ def pytest_runtest_makereport(item, call):
 
 
 @pytest.fixture(scope="module")
-def browser():
-    """Chromium, for one module: while it is open its event loop runs, and neither a second one nor nbclient starts."""
+def new_window():
+    """`new_window(**options)` opens a window of Chromium, which is there for one module.
+
+    While it is open its event loop runs, and neither a second one nor nbclient starts.
+    """
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine: tests/system.sh names the package")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield browser
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET, timeout=PATIENCE)
+
+        def new_window(**options):
+            context = browser.new_context(**options)
+            context.set_default_timeout(PATIENCE)
+            return context
+
+        yield new_window
         browser.close()

@@ -66,13 +66,13 @@ PAGES = [f"{name}.html" for name in (TOC["root"], *entries(TOC), "genindex", "se
 
 
 @pytest.fixture(scope="module")
-def windows(browser):
+def windows(new_window):
     """One browser window for each mode, kept open: a new one for every page would take longer than the page."""
     opened = {}
 
     def window(mode: str):
         if mode not in opened:
-            page = opened[mode] = browser.new_context(**MODES[mode]).new_page()
+            page = opened[mode] = new_window(**MODES[mode]).new_page()
             page.troubles = []
             page.on("console", lambda m: m.type == "error" and page.troubles.append(f"console: {m.text}"))
             page.on("pageerror", lambda error: page.troubles.append(f"script: {error}"))

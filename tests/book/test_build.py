@@ -234,8 +234,8 @@ def test_whole_book_written_afresh_is_the_same(html, build, tmp_path):
 # ------------------------------------------------------------------------------------------------- by keyboard
 
 
-def test_what_scrolls_can_be_reached_by_keyboard(course, browser):
-    context = browser.new_context(viewport={"width": 390, "height": 844})
+def test_what_scrolls_can_be_reached_by_keyboard(course, new_window):
+    context = new_window(viewport={"width": 390, "height": 844})
     page = context.new_page()
     page.goto((course / "_build/html/book/wide.html").as_uri())
     for label in ("Formula", "Table"):

@@ -13,14 +13,14 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def windows(browser):
+def windows(new_window):
     """One window for each set of options, kept open."""
     opened = {}
 
     def window(**options):
         key = repr(sorted(options.items()))
         if key not in opened:
-            opened[key] = browser.new_context(**{"viewport": {"width": 820, "height": 1000}, **options})
+            opened[key] = new_window(**{"viewport": {"width": 820, "height": 1000}, **options})
         return opened[key]
 
     yield window

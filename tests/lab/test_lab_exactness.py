@@ -12,9 +12,9 @@ PROBLEMS = 50
 
 
 @pytest.fixture(scope="module")
-def compute(browser, folder):
+def compute(new_window, folder):
     """`compute(body, problems)`: for each problem p what a JavaScript expression of p and of `lab` gives."""
-    page = browser.new_page()
+    page = new_window().new_page()
     page.goto((folder / "dual.html").as_uri())
 
     def answers(expression: str, problems: list[dict]) -> list:

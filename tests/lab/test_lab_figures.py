@@ -5,39 +5,44 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import kernelcourse as kc
 from tests.lab.pages import LAB, fragment
 
 AXE = (Path(__file__).parents[1] / "book/vendor/axe.min.js").read_text(encoding="utf-8")
 NAMES = sorted(LAB.STARTS)
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+# The figure has listened for longer, so that it has heard when this promise is kept.
+GO_TO = """(hash) => new Promise((done) => {
+  window.addEventListener("hashchange", done, { once: true });
+  location.hash = hash;
+})"""
+
+
+def wait(page, *, until_there_is_no: str) -> None:
+    """Wait for the figures' own word that nothing of the kind is to come: a picture, or an address to be saved."""
+    page.evaluate(FRAMES)  # what the last event has asked for, and the first look at the size
+    page.wait_for_function("(kind) => !document.querySelector(`[data-pending~=${kind}]`)", arg=until_there_is_no)
 
 
 def note(page) -> str:
-    page.evaluate(FRAMES)
+    """The sentence below the last picture: an SVM may take some frames to converge."""
+    wait(page, until_there_is_no="picture")
     return page.locator(".lab-note").first.inner_text()
-
-
-def settled(page) -> str:
-    """The sentence once it no longer changes: an SVM may take some frames to converge."""
-    texts = [note(page)]
-    while len(texts) < 4 or len(set(texts[-3:])) > 1:
-        page.wait_for_timeout(150)
-        texts.append(note(page))
-    return texts[-1]
 
 
 def picture(page) -> str:
     """What the first canvas shows, as text: equal pictures are equal texts."""
-    page.evaluate(FRAMES)
+    wait(page, until_there_is_no="picture")
     return page.evaluate("document.querySelector('canvas').toDataURL()")
 
 
 def saved(page) -> str:
     """The address once the figure has put its state there."""
-    page.wait_for_timeout(600)
+    wait(page, until_there_is_no="address")
     return page.evaluate("location.hash")
 
 
@@ -114,20 +119,18 @@ def test_touch_drags_a_point(figure):
 def test_a_link_brings_the_state_back_and_reset_takes_it_away(figure, name):
     page = figure(name)
     assert saved(page) == ""
-    settled(page)
     start = picture(page)
     handle = page.locator(".lab-handle").first
     handle.focus()
     page.keyboard.press("Shift+ArrowRight")
-    address, text = saved(page), settled(page)
+    address, text = saved(page), note(page)
     assert address.startswith(f"#lab-{name}=")
     assert page.get_by_role("link", name="Link to this state").get_attribute("href") == address
     again = figure(name, address)
-    assert settled(again) == text
+    assert note(again) == text
     assert again.locator(".lab-handle").first.get_attribute("aria-valuetext") == handle.get_attribute("aria-valuetext")
     again.get_by_role("button", name="Reset").click()
     assert saved(again) == ""
-    settled(again)
     assert picture(again) == start
 
 
@@ -143,8 +146,8 @@ def test_sliders_move_by_keyboard_and_are_kept_in_the_link(figure):
 def test_a_changed_address_changes_the_figure(figure):
     page = figure("dual")
     before = note(page)
-    page.evaluate("location.hash = 'lab-dual=lambda:5'")
-    page.wait_for_function("(before) => document.querySelector('.lab-note').textContent !== before", arg=before)
+    page.evaluate(GO_TO, "lab-dual=lambda:5")
+    assert note(page) != before
     assert page.get_by_label("λ").get_attribute("aria-valuetext") == "5"
 
 
@@ -154,8 +157,7 @@ def test_two_figures_share_the_address(figure):
         box = page.locator(f".lab[data-lab={name}]")
         box.locator("input[type=range]").first.focus()
         page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(600)
-    address = page.evaluate("location.hash")
+        address = saved(page)
     assert re.fullmatch(r"#lab-dual=lambda:[\d.]+&lab-svm=lambda:[\d.]+", address)
     page.locator(".lab[data-lab=svm]").get_by_role("button", name="Reset").click()
     assert re.fullmatch(r"#lab-dual=lambda:[\d.]+", saved(page))
@@ -169,8 +171,7 @@ def test_a_broken_link_does_no_harm(figure, name):
         "%,%E0:x,seed:-1,checks:1.5",
         "kernel:%E0",
     ):
-        page.evaluate("(hash) => (location.hash = hash)", f"lab-{name}={broken}")
-        page.wait_for_timeout(100)
+        page.evaluate(GO_TO, f"lab-{name}={broken}")
         assert len(note(page)) > 40
         assert "NaN" not in note(page)
 
@@ -266,6 +267,25 @@ def test_perceptron_goes_step_by_step(figure):
     assert "38 mistakes" in note(page)
 
 
+def test_perceptron_goes_from_mistake_to_mistake_as_the_library_does(figure):
+    points = np.array(LAB.STARTS["perceptron"]()["points"])
+    X, y = points[:, :2], points[:, 2].astype(int)
+    fit = kc.kernel_perceptron_list(kc.Gaussian(0.3)(X), y)
+    page = figure("perceptron")
+    page.get_by_role("button", name="Start over").click()
+    seen, press = [], page.get_by_role("button", name="To the next mistake")
+    while len(seen) <= len(fit.mistakes_list):
+        press.click()
+        text = note(page)
+        if "went without a mistake" in text:
+            break
+        seen.append(int(re.search(r"Point (\d+) .*a mistake, so its α", text)[1]) - 1)
+        assert f"So far {len(seen)} mistakes" in text
+    assert seen == fit.mistakes_list
+    assert f"Epoch {fit.epochs} went without a mistake: done." in text
+    assert np.bincount(seen, minlength=len(y)).tolist() == np.abs(fit.coefficients).astype(int).tolist()
+
+
 def test_playground_trains_a_network(figure):
     page = figure("playground", "#lab-playground=model:network,units:4")
     page.get_by_label("Data").select_option("xor")
@@ -281,7 +301,8 @@ def test_playground_does_not_move_for_those_who_asked(figure):
     page = figure("playground", "#lab-playground=model:network", reduced_motion="reduce")
     page.get_by_role("button", name="Train").click()
     assert "Epoch 500" in note(page)
-    page.wait_for_timeout(200)
+    for _ in range(5):
+        page.evaluate(FRAMES)
     assert "Epoch 500" in note(page)
 
 
@@ -319,6 +340,7 @@ def test_values_are_announced_when_things_calm_down(figure):
     page = figure("dual")
     status = page.get_by_role("status")
     page.locator(".lab-handle").first.focus()
+    assert status.inner_text() == ""
     page.keyboard.press("ArrowRight")
-    page.wait_for_timeout(600)
-    assert status.inner_text() == note(page)
+    assert saved(page)
+    assert status.inner_text() == note(page) != ""

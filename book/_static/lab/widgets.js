@@ -119,9 +119,17 @@ export class Lab {
     this.frame ??= requestAnimationFrame(() => this.drawNow());
     clearTimeout(this.saving);
     this.saving = setTimeout(() => this.save(), 400);
+    this.tell();
+  }
+
+  // data-pending says what is still to come. The tests wait for it.
+  tell() {
+    const pending = [this.frame && "picture", this.saving && "address"].filter(Boolean);
+    this.root.dataset.pending = pending.join(" ");
   }
 
   save() {
+    this.saving = null;
     const own = `lab-${this.name}=`;
     const text = encode(this.state, this.start);
     const others = fragmentParts().filter((part) => !part.startsWith(own));
@@ -130,6 +138,7 @@ export class Lab {
     const hash = text ? [...labs, own + text] : labs.length ? labs : others;
     history.replaceState(null, "", hash.length ? `#${hash.join("&")}` : location.pathname + location.search);
     this.spoken.textContent = this.sentence.textContent;
+    this.tell();
   }
 
   drawNow() {
@@ -139,6 +148,7 @@ export class Lab {
     for (const plot of this.plots) plot.begin(this.colours);
     this.paint(this.state);
     for (const layer of this.layers) layer.place();
+    this.tell();
   }
 
   resized() {
