@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,8 +25,15 @@ def build():
 
 
 @pytest.fixture(scope="session")
-def html() -> Path:
-    """The folder of the whole book, built or brought up to date."""
-    done = run_build(ROOT)
-    assert done.returncode == 0, f"the book does not build:\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
-    return ROOT / "_build/html"
+def html(tmp_path_factory) -> Path:
+    """The whole book, built or brought up to date once a test run: a copy, which a later `make book` does not touch."""
+    base = tmp_path_factory.getbasetemp()
+    copy = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "book"
+    failed = copy.with_suffix(".failed")
+    with FileLock(f"{copy}.lock"):
+        if not copy.exists() and not failed.exists():
+            done = run_build(ROOT, "--copy", str(copy))
+            if done.returncode != 0:
+                failed.write_text(f"{done.stdout[-2000:]}\n{done.stderr[-6000:]}", encoding="utf-8")
+    assert not failed.exists(), f"the book does not build:\n{failed.read_text(encoding='utf-8')}"
+    return copy

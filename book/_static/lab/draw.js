@@ -1,4 +1,5 @@
-// Drawing on a canvas in the units of the data, in the colours of the page.
+// Drawing on a canvas in the units of the data, in the colours of the page. A library (d3) would be larger than all
+// figures together.
 
 import { linspace } from "./kernels.js";
 

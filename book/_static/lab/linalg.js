@@ -1,4 +1,5 @@
-// Linear algebra on rows: a matrix is an array of Float64Arrays, a vector is one of them.
+// Linear algebra on rows: a matrix is an array of Float64Arrays, a vector is one of them. A library (ml-matrix) would
+// be larger than all figures together.
 
 export const EPSILON = Number.EPSILON;
 

@@ -1,4 +1,5 @@
-// What all figures share: controls, handles to drag, the sentence below, and the state in the page's address.
+// What all figures share: controls, handles to drag, the sentence below, and the state in the page's address. Written
+// by hand for the keyboard and the screen reader, which libraries for dragging leave out.
 
 import { coloursOf, Plot, short } from "./draw.js";
 
