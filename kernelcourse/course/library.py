@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -91,9 +92,8 @@ def library_for(stem: str, locked: Iterable[str], shelf: Path) -> Path:
     `locked` are the sources of the notebook's locked cells, which must run as they are.
     """
     locked = list(locked)
-    digest = hashlib.sha256("\0".join([stem, sys.version, *locked]).encode())
-    for path in [*sorted(PACKAGE.rglob("*.py")), Path(catalogue(stem).__file__ or "")]:
-        digest.update(path.read_bytes())
+    digest = hashlib.sha256("\0".join([stem, sys.version, _contents(), *locked]).encode())
+    digest.update(Path(catalogue(stem).__file__ or "").read_bytes())
     place = shelf / f"{stem}-{digest.hexdigest()[:16]}"
     if not place.exists():
         shelf.mkdir(parents=True, exist_ok=True)
@@ -104,6 +104,12 @@ def library_for(stem: str, locked: Iterable[str], shelf: Path) -> Path:
         except OSError:  # somebody else was quicker
             shutil.rmtree(draft)
     return place
+
+
+@cache
+def _contents() -> str:
+    """The same for the same library; read once, as its modules are."""
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in sorted(PACKAGE.rglob("*.py")))).hexdigest()
 
 
 def kept_modules(stem: str, locked: Iterable[str]) -> set[str]:

@@ -1,4 +1,7 @@
-"""One writer puts results into their places: the result's folder, the gradebook in one transaction, the notebooks."""
+"""One writer puts results into their places: the result's folder, the gradebook in one transaction, the notebooks.
+
+nbgrader's `update_or_create_submission` commits at every step, so that a killed run would leave half a submission.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Plain data between the grader and a sandbox: numbers, texts, arrays of numbers, and lists and dicts of these.
 
 Nothing that comes out of a sandbox is executed or trusted: what is not plain data arrives as an `Unknown`, which
-refuses whatever is asked of it.
+refuses whatever is asked of it. Pickle would execute it; msgpack, msgspec and cbor2 have no limit on depth, number and
+colliding keys; multiprocessing's connections wait for a slow sender without end, where `wait` here keeps a deadline.
 """
 
 from __future__ import annotations

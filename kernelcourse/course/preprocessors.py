@@ -66,7 +66,10 @@ class GradeSafely(NbGraderPreprocessor):
     The outputs of check cells are written here and nowhere else, so that nbgrader's own rule gives the points.
     """
 
-    timeout = Float(60, help="seconds for a cell, or for all calls of one function in a check").tag(config=True)
+    timeout = Float(60, help="seconds of processor time for a cell, or for all calls of one function in a check").tag(
+        config=True
+    )
+    patience = Float(5, help="times as many seconds by the clock").tag(config=True)
     total = Float(900, help="seconds for a notebook").tag(config=True)
     memory = Integer(2_000_000_000, help="bytes that a student's processes may use together").tag(config=True)
     output = Integer(200_000, help="characters that a cell may show").tag(config=True)
@@ -100,7 +103,7 @@ class GradeSafely(NbGraderPreprocessor):
         ours = resources["nbgrader"]
         folder = root / "exercises" / ours["assignment"]
         files = {path.name: path for path in folder.iterdir() if path.is_file() and path.suffix != ".ipynb"}
-        limits = Limits(seconds=self.timeout, memory=self.memory, output=self.output, cpu=int(self.total))
+        limits = Limits(self.timeout, self.patience, memory=self.memory, output=self.output, cpu=int(self.total))
         shelf = Path(self.shelf) if self.shelf else grading_folder(root) / "library"
         library = library_for(ours["notebook"], locked_cells(release), shelf)
         return Sandbox(library, files, tuple(self.packages), limits, self.unsafe)
@@ -174,7 +177,10 @@ class NoteUnsafe(NbGraderPreprocessor):
 
 
 class HideTests(NbGraderPreprocessor):
-    """The first step of feedback: hidden tests stay hidden."""
+    """The first step of feedback: hidden tests stay hidden.
+
+    nbgrader's ClearHiddenTests raises on a marker without its end, so that a student's text could stop the feedback.
+    """
 
     region = re.compile(r"^[^\n]*BEGIN HIDDEN TESTS.*?(END HIDDEN TESTS[^\n]*\n?|\Z)", re.DOTALL | re.MULTILINE)
 

@@ -1,4 +1,7 @@
-"""A student's function as the grader holds it: a name in a sandbox that can be called with plain data, and no more."""
+"""A student's function as the grader holds it: a name in a sandbox that can be called with plain data, and no more.
+
+rpyc and RestrictedPython share objects with the other side, which the attacks in tests/grading/hostile make use of.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ class RemoteFunction(Opaque, Answer):
         self.hidden = False  # what an error says of a hidden case stays hidden
         self.gone: Raised | None = None
         self.died: Died | None = None
-        self.left = session.limits.seconds
+        self.seconds, self.clock = session.limits.seconds, session.limits.clock  # left for all its calls
 
     def __call__(self, *args: Any) -> Any:
         outcome = self.try_on(Case(args))
@@ -81,11 +84,14 @@ class RemoteFunction(Opaque, Answer):
         message = {"op": "call", "args": encode(case.args), "strided": case.strided, "frozen": case.frozen}
         start = time.monotonic()
         try:
-            reply = self.session.ask(message | {"seconds": self.left}, self.left)
+            reply = self.session.ask(message, self.seconds, self.clock)
         except Died:
             self.session.guest = None
             raise
-        self.left = max(self.left - (time.monotonic() - start), 0.1)
+        elapsed = time.monotonic() - start
+        used = reply.get("used")  # a lie costs no more than the clock allows
+        self.seconds = max(self.seconds - (used if type(used) is float and used >= 0 else elapsed), 0.1)
+        self.clock = max(self.clock - elapsed, 0.1)
         return reply
 
     def _outcome(self, case: Case, reply: dict[str, Any]) -> Outcome:
@@ -93,7 +99,7 @@ class RemoteFunction(Opaque, Answer):
             self.session.guest = None
             self.lose(Died("kernel died", "killed the process that ran it"))
         elif reply.get("late"):
-            self.lose(Died("timeout", f"took longer than {self.session.limits.seconds:g} seconds"))
+            self.lose(Died("timeout", self.session.limits.overrun))
         if self.gone is not None:
             return Outcome(case, error=self.gone)
         error = _raised(reply.get("error"))
@@ -116,7 +122,7 @@ class RemoteFunction(Opaque, Answer):
         if self.session.guest is self:
             self.session.guest = None
             try:
-                self.session.ask({"op": "done"}, 5)
+                self.session.ask({"op": "done"})
             except Died as died:
                 self.died = self.died or died
 

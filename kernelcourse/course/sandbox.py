@@ -1,12 +1,16 @@
 """A place for a student's code: no network, no files but a read-only system, no rights, and limits on everything.
 
 bubblewrap makes it from Linux namespaces. One sandbox serves one notebook of one student and is never used again.
+
+bubblewrap is the smallest program that gives all namespaces without root: firejail is setuid root, podman wants an
+image kept equal to this environment. Memory is polled, because cgroups need a session that delegates them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import re
 import select
 import shutil
@@ -24,27 +28,46 @@ from typing import Any
 from . import seccomp
 from .errors import CourseError
 from .plain import Channel, Closed, NotPlain
+from .users import OwnUser
 
+NEEDED = (0, 8)  # the first bubblewrap that knows --disable-userns
 INSTALL = (
-    "grading needs bubblewrap, which keeps students' code away from this machine: install it "
-    "(apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap), "
-    "or say --unsafe if you trust every submission"
+    "grading needs bubblewrap 0.8 or newer, which keeps students' code away from this machine: install it "
+    "(apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap)"
 )
+ELSEWHERE = (
+    "grading needs bubblewrap, which exists for Linux only: grade on Linux (WSL 2, a virtual machine or a container "
+    "will do); all other commands work here as well"
+)
+_TRUST = "say --unsafe if you trust every submission"
 _HOME = "/home/student"
 _LIBRARY, _SITE = "/library", "/site"
 _DISKS = ("/tmp", "/dev/shm", _HOME)
+_ROOM = 64  # processes beyond those that the cells may have, for answering calls
+_START = 300  # seconds by the clock until a sandbox is ready; it takes one on a quiet machine
 
 
 @dataclass(frozen=True)
 class Limits:
     """What a sandbox may use."""
 
-    seconds: float = 60  # for a cell, or for all calls of a function in a check
+    seconds: float = 60  # of processor time, for a cell or for all calls of a function in a check
+    patience: float = 5  # times as many seconds by the clock, for code that waits and for machines that are busy
     memory: int = 2_000_000_000  # bytes of all processes together, and address space of each
     disk: int = 64_000_000  # bytes of the private home and of one file
     processes: int = 32  # and threads
     output: int = 200_000  # characters that a cell may show
     cpu: int = 900  # seconds in all
+
+    @property
+    def clock(self) -> float:
+        """Seconds by the clock, for a cell or for all calls of a function in a check."""
+        return self.patience * self.seconds
+
+    @property
+    def overrun(self) -> str:
+        """What is said of code that takes longer."""
+        return f"took more than {self.seconds:g} seconds of processor time, or {self.clock:g} by the clock"
 
     @property
     def resources(self) -> dict[str, int]:
@@ -84,6 +107,8 @@ class Sandbox:
         ours, theirs = socket.socketpair()
         self.channel = Channel(ours)
         self.scratch = ""
+        self.ready = False
+        self.user = OwnUser() if os.geteuid() == 0 and not self.unsafe else None
         passed = [theirs.fileno()]
         try:
             if self.unsafe:
@@ -101,17 +126,20 @@ class Sandbox:
                 env=self._environment(),
                 cwd="/",
             )
+        except BaseException:
+            if self.user:
+                self.user.give_back()
+            raise
         finally:
             theirs.close()
             for descriptor in passed[1:]:
                 os.close(descriptor)
-        self.ready = False
-        uid = 61184 + os.getpid() % 4096 if os.geteuid() == 0 and not self.unsafe else 0
         limits = self.limits.resources
-        if self.unsafe:  # this user's other processes count as well
+        if self.unsafe or not (self.user or counts_apart()):  # this user's other processes would count as well
             del limits["NPROC"]
+        start = {"uid": self.user.uid if self.user else 0, "limits": limits, "room": _ROOM, "strict": not self.unsafe}
         with contextlib.suppress(Closed):  # `ask` will find out why
-            self.channel.send({"uid": uid, "limits": limits, "output": self.limits.output})
+            self.channel.send(start | {"output": self.limits.output})
 
     def _environment(self) -> dict[str, str]:
         return {
@@ -142,46 +170,33 @@ class Sandbox:
         return self._worker(descriptor, str(self.library), site, str(Path(self.scratch) / "home"))
 
     def _protected(self, descriptor: int, filtering: int | None) -> list[str]:
-        bubblewrap = find_bubblewrap()
-        command = [bubblewrap, "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-        command += [] if filtering is None else ["--seccomp", str(filtering)]
-        command += [f"--unshare-{name}" for name in ("ipc", "pid", "net", "uts", "cgroup-try")]
-        if os.geteuid() == 0:  # the worker changes to a user without rights before anything else
-            command += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-        else:
-            command += ["--unshare-user", "--uid", "61184", "--gid", "61184", "--disable-userns"]
-        mounts = Mounts()
-        mounts.add_system()
-        mounts.read_only(self.library, _LIBRARY)
-        for name, path in packages(tuple(self.packages)).items():
-            mounts.read_only(path, f"{_SITE}/{name}")
-        for disk in _DISKS:
-            mounts.private(disk, self.limits.disk)
-        for name, path in self.files.items():
-            mounts.read_only(path, f"{_HOME}/{name}")
-        command += [*mounts.arguments, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]
-        return [*command, "--", *self._worker(descriptor, _LIBRARY, [_SITE], _HOME)]
+        command = bubblewrap_command(self.library, self.files, tuple(self.packages), self.limits, filtering)
+        return [*command, *self._worker(descriptor, _LIBRARY, [_SITE], _HOME)]
 
-    def ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Send a message and wait for the reply; raise `Died` if none comes in time."""
-        if not self.ready:
-            self._await_start()
-        return self._exchange(message, seconds + self.grace)
+    def ask(self, message: dict[str, Any], seconds: float | None = None, clock: float | None = None) -> dict[str, Any]:
+        """Send a message and wait for the reply; raise `Died` if none comes in time (by default: a cell's time)."""
+        seconds = self.limits.seconds if seconds is None else seconds
+        clock = self.limits.clock if clock is None else clock
+        self._await_start()
+        return self._exchange(message | {"seconds": seconds, "clock": clock}, seconds + self.grace, clock + self.grace)
 
     def tell(self, message: dict[str, Any]) -> None:
         """Send a message that has no reply."""
-        if not self.ready:
-            self._await_start()
+        self._await_start()
         with contextlib.suppress(Closed, TimeoutError):  # the next question will find out
             self.channel.send(message)
 
     def _await_start(self) -> None:
+        if self.ready:
+            return
         try:
-            self._exchange(None, 60)
+            self._exchange(None, _START, _START)
         except Died as died:
             said = self._complaint()
             if died.kind == "kernel died" and said:
                 raise CourseError(f"the sandbox does not start: {said}") from died
+            if died.kind == "timeout":  # no code of a student has run yet
+                raise CourseError(f"the sandbox does not start within {_START} seconds") from died
             raise
         self.ready = True
 
@@ -190,21 +205,24 @@ class Sandbox:
         os.set_blocking(self.process.stderr.fileno(), False)
         return (self.process.stderr.read() or b"").decode(errors="replace").strip()[-1000:]
 
-    def _exchange(self, message: dict[str, Any] | None, seconds: float) -> dict[str, Any]:
-        deadline = time.monotonic() + seconds
-        self.channel.connection.settimeout(seconds)
-
+    def _exchange(self, message: dict[str, Any] | None, seconds: float, clock: float) -> dict[str, Any]:
+        deadline = time.monotonic() + clock
+        self.channel.connection.settimeout(clock)
         look = time.monotonic() + 0.5
+        before: float | None = None  # processor time that had been used when we first looked
 
         def wait(connection: socket.socket) -> None:
-            nonlocal look
+            nonlocal look, before
             while True:
                 ready = select.select([connection], [], [], 0.5)[0]
                 now = time.monotonic()
                 if now > deadline:  # even if something comes: a byte now and then would never end
                     raise TimeoutError
                 if now > look:
-                    self._watch_memory()
+                    used = self._watch()
+                    before = used if before is None else before
+                    if used - before > seconds:  # of code that is deaf to the worker's own clock
+                        raise TimeoutError
                     look = time.monotonic() + 0.5
                 if ready:
                     return
@@ -215,7 +233,7 @@ class Sandbox:
             return self.channel.receive(wait)
         except TimeoutError:
             self.end()
-            raise Died("timeout", f"took longer than {self.limits.seconds:g} seconds") from None
+            raise Died("timeout", self.limits.overrun) from None
         except Closed:
             self.end()
             raise Died("kernel died", "killed its kernel") from None
@@ -223,27 +241,56 @@ class Sandbox:
             self.end()
             raise Died("too much output", f"sent what is no answer ({error})") from None
 
-    def _watch_memory(self) -> None:
+    def _family(self) -> list[Any]:
+        """All processes of the sandbox, that of bubblewrap first."""
         import psutil
 
-        with contextlib.suppress(psutil.Error):
-            family = psutil.Process(self.process.pid).children(recursive=True)
-            used = 0 if self.unsafe or not family else _stored(family[-1].pid)
-            for member in family:
-                with contextlib.suppress(psutil.Error):  # copies of a process share most of their memory
-                    used += member.memory_full_info().pss
-            if used > self.limits.memory:
-                self.end()
-                raise Died("memory", f"used more than {self.limits.memory / 1e9:g} GB of memory")
+        try:
+            first = psutil.Process(self.process.pid)
+            return [first, *first.children(recursive=True)]
+        except psutil.Error:
+            return []
+
+    def _watch(self) -> float:
+        """The processor time that all processes have used; raise `Died` if they are too many or too large together."""
+        import psutil
+
+        family = self._family()
+        memory = 0 if self.unsafe or len(family) < 2 else _stored(family[-1].pid)
+        threads, used = 0, 0.0
+        for member in family:
+            with contextlib.suppress(psutil.Error), member.oneshot():
+                used += sum(member.cpu_times()[:4])  # its own, and that of children that have ended
+                threads += member.num_threads()
+                memory += member.memory_full_info().pss  # copies of a process share most of their memory
+        if memory > self.limits.memory:
+            self.end()
+            raise Died("memory", f"used more than {self.limits.memory / 1e9:g} GB of memory")
+        # bubblewrap itself has two. Where the kernel counts a user's processes, it refuses more long before this.
+        if threads > self.limits.processes + _ROOM + 2:
+            self.end()
+            raise Died("processes", f"had more than {self.limits.processes} processes and threads")
+        return used
 
     def end(self) -> None:
-        """End every process in the sandbox; with them goes all that they wrote."""
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
+        """End every process in the sandbox and wait until they are gone; with them goes all that they wrote."""
+        import psutil
+
+        patience = time.monotonic() + 10
+        while self.process.poll() is None:
+            family = self._family()
+            if not self.unsafe and time.monotonic() < patience:
+                family = family[1:2]  # the first process in the sandbox: the kernel ends the others before it is gone
+            for victim in reversed(family):
+                with contextlib.suppress(psutil.Error):
+                    victim.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.1)
         if self.process.stderr and not self.process.stderr.closed and self.ready:
             self.process.stderr.close()
         self.channel.close()
+        if self.user:
+            self.user.give_back()
         if self.scratch:
             shutil.rmtree(self.scratch, ignore_errors=True)
 
@@ -319,19 +366,73 @@ def _package_folders(prefix: str) -> Iterator[str]:
 
 def find_bubblewrap() -> str:
     """Where bubblewrap is; raises `CourseError` if it is not installed."""
+    if sys.platform != "linux":
+        raise CourseError(ELSEWHERE if sys.platform == "win32" else f"{ELSEWHERE}. Or {_TRUST}")
     found = shutil.which("bwrap")
-    if sys.platform != "linux" or found is None:
-        raise CourseError(INSTALL)
+    if found is None:
+        raise CourseError(f"{INSTALL}, or {_TRUST}")
     return found
+
+
+def bubblewrap_command(
+    library: Path, files: dict[str, Path], names: tuple[str, ...], limits: Limits, filtering: int | None
+) -> list[str]:
+    """The command that makes a sandbox, up to what is to run in it."""
+    command = [find_bubblewrap(), "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    command += [] if filtering is None else ["--seccomp", str(filtering)]
+    command += [f"--unshare-{name}" for name in ("ipc", "pid", "net", "uts", "cgroup-try")]
+    if os.geteuid() == 0:  # the worker changes to a user without rights before anything else
+        command += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    else:
+        command += ["--unshare-user", "--uid", "61184", "--gid", "61184", "--disable-userns"]
+    mounts = Mounts()
+    mounts.add_system()
+    mounts.read_only(library, _LIBRARY)
+    for name, path in packages(names).items():
+        mounts.read_only(path, f"{_SITE}/{name}")
+    for disk in _DISKS:
+        mounts.private(disk, limits.disk)
+    for name, path in files.items():
+        mounts.read_only(path, f"{_HOME}/{name}")
+    return [*command, *mounts.arguments, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--"]
+
+
+def try_bubblewrap() -> None:
+    """Raise `CourseError` if no sandbox can be made here; the trial has the options of a real one."""
+    version = subprocess.run([find_bubblewrap(), "--version"], capture_output=True, text=True, check=False).stdout
+    numbers = tuple(map(int, re.findall(r"\d+", version)))
+    if numbers and numbers < NEEDED:
+        raise CourseError(f"{version.strip()} is too old: {INSTALL}, or {_TRUST}")
+    filtering = seccomp.as_file()
+    passed = [] if filtering is None else [filtering]
+    try:
+        command = bubblewrap_command(Path(__file__).parent, {}, (), Limits(), filtering)
+        trial = subprocess.run([*command, "true"], pass_fds=passed, capture_output=True, text=True, check=False)
+    finally:
+        for descriptor in passed:
+            os.close(descriptor)
+    if trial.returncode:
+        raise CourseError(
+            f"{version.strip()} cannot make a sandbox here: {trial.stderr.strip()}. It needs user namespaces (or "
+            f"root), which a container must allow, and version {'.'.join(map(str, NEEDED))} or newer"
+        )
+
+
+def counts_apart() -> bool:
+    """Whether the kernel counts the processes of each user namespace by itself, as Linux does from 5.14 on."""
+    return tuple(map(int, re.findall(r"\d+", platform.release())[:2])) >= (5, 14)
 
 
 @cache
 def packages(names: tuple[str, ...]) -> dict[str, Path]:
     """Files and folders of these packages and of all that they require, by the names they are imported under."""
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
     found: dict[str, Path] = {}
     waiting, seen = list(names), set()
     while waiting:
-        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+        name = canonicalize_name(waiting.pop())
         if name in seen:
             continue
         seen.add(name)
@@ -343,7 +444,7 @@ def packages(names: tuple[str, ...]) -> dict[str, Path]:
             top = file.parts[0]
             if top not in ("..", "__pycache__") and (path := Path(str(package.locate_file(top)))).exists():
                 found[top] = path
-        for requirement in package.requires or []:
-            if "extra ==" not in requirement:
-                waiting.append(re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0])
+        for requirement in map(Requirement, package.requires or []):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                waiting.append(requirement.name)
     return found

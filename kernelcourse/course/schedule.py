@@ -1,6 +1,9 @@
 """Many submissions at once: in processes of this machine, or on the workers of a Dask cluster.
 
 Both yield students as they are done, with what went wrong in the grader itself, if anything did.
+
+A ProcessPoolExecutor refuses a fork for each task, and one killed worker breaks all of its pool; loky starts fresh
+interpreters, which import nbgrader again.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ def on_this_machine(work: Callable[[str], None], students: Sequence[str], *, job
             while waiting and len(running) < jobs:
                 student, attempt = waiting.pop()
                 ours, theirs = context.Pipe(duplex=False)
-                process = context.Process(target=_work, args=(work, student, theirs, shares[-1]))
+                process = context.Process(target=_work, args=(work, student, theirs, shares[-1], os.getpid()))
                 process.start()
                 theirs.close()
                 running[ours] = process, student, attempt, shares.pop()
@@ -68,6 +71,11 @@ def _last_word(connection: Connection) -> str | None:
         connection.close()
 
 
+def processors() -> int:
+    """How many processors we may use, which in a container are fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _shares_of_the_processors(jobs: int) -> list[set[int]]:
     """Processors for each job, its own if there are enough: nobody's busy code takes another's time."""
     if not hasattr(os, "sched_getaffinity"):
@@ -88,8 +96,8 @@ def _keep_within(share: set[int]) -> None:
             resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, ceiling))
 
 
-def _work(work: Callable[[str], None], student: str, connection: Connection, share: set[int]) -> None:
-    _die_with_parent()
+def _work(work: Callable[[str], None], student: str, connection: Connection, share: set[int], parent: int) -> None:
+    _die_with_parent(parent)
     _keep_within(share)
     try:
         work(student)
@@ -98,13 +106,15 @@ def _work(work: Callable[[str], None], student: str, connection: Connection, sha
         connection.send(traceback.format_exc())
 
 
-def _die_with_parent() -> None:
+def _die_with_parent(parent: int) -> None:
     """Let a killed run leave nothing behind."""
     if sys.platform == "linux":
         import ctypes
 
         with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG; python-prctl has been dormant since 2020
+        if os.getppid() != parent:  # it was killed before we could ask for that
+            os._exit(1)
 
 
 def on_a_cluster(

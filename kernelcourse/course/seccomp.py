@@ -1,6 +1,7 @@
 """System calls that a sandbox refuses: no answer needs them, and each is a way round a limit or deep into the kernel.
 
-The filter is a small program for the kernel (classic BPF, see seccomp(2)), which bubblewrap installs.
+The filter is a small program for the kernel (classic BPF, see seccomp(2)), which bubblewrap installs. libseccomp would
+bring the numbers, but its Python part is not on PyPI and bubblewrap is not linked to it; a test compares with it.
 """
 
 from __future__ import annotations

@@ -21,18 +21,17 @@ def secret_seed(root: Path) -> str:
     """The course's secret, from the environment or from the file `.grading/seed`, which is made if it is missing."""
     if given := os.environ.get(VARIABLE):
         return given
+    from filelock import FileLock
+
     path = grading_folder(root) / "seed"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".seed.{os.getpid()}")
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
-            file.write(secrets.token_hex(16))
-        try:
-            os.link(draft, path)  # whoever comes second uses the first one's
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
+        with FileLock(f"{path}.lock"):
+            if not path.exists():  # or another process was quicker, and we use its secret
+                draft = path.with_name(".seed")
+                with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
+                    file.write(secrets.token_hex(16))
+                draft.replace(path)
     return path.read_text(encoding="ascii").strip()
 
 

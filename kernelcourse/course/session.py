@@ -41,7 +41,7 @@ class Session:
         outputs, cut = _within(_clean(reply.get("outputs"), self.limits.output), min(self.limits.output, self.left))
         self.left -= sum(map(_size, outputs))
         if reply.get("late") is True:
-            text = f"took longer than {self.limits.seconds:g} seconds"
+            text = self.limits.overrun
             outputs = [output for output in outputs if output["output_type"] != "error"]
             return [*outputs, _error("CellTimeoutError", f"It {text}.")], Died("timeout", text)
         if cut or reply.get("cut") is True:
@@ -52,7 +52,7 @@ class Session:
 
     def _run(self, sandbox: Sandbox, source: str) -> dict[str, Any]:
         try:
-            return sandbox.ask({"op": "run", "source": source, "seconds": self.limits.seconds}, self.limits.seconds)
+            return sandbox.ask({"op": "run", "source": source})
         except Died:
             self.sandbox = None
             raise
@@ -61,14 +61,14 @@ class Session:
         """Keep a copy of the student's process as it is now; the number under which it can be examined later."""
         if self.guest is not None:
             self.guest.close()
-        self.ask({"op": "keep"}, self.limits.seconds)
+        self.ask({"op": "keep"})
         self.history.append(None)
         return self.history.count(None) - 1
 
-    def ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Send a message to the student's process as it is after the cells so far."""
+    def ask(self, message: dict[str, Any], *limits: float) -> dict[str, Any]:
+        """Send a message to the student's process as it is after the cells so far; limits as for `Sandbox.ask`."""
         try:
-            return self._alive().ask(message, seconds)
+            return self._alive().ask(message, *limits)
         except Died:
             self.sandbox = None
             raise
@@ -108,7 +108,7 @@ class Session:
                 raise
             try:
                 if source is None:
-                    fresh.ask({"op": "keep"}, self.limits.seconds)
+                    fresh.ask({"op": "keep"})
                 else:
                     self._run(fresh, source)
             except Died:

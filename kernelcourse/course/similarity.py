@@ -5,6 +5,8 @@ that say nothing are discounted: those of the stub, those of the model solution,
 Two answers are near-identical if they share a long passage of what is left and little besides. Where many copy from
 one, the passage is no longer rare; then the same words of their own, comments included, in a long text that agrees to
 the letter give them away.
+
+copydetect knows neither stub nor solution nor what a class shares, and Moss sends the answers to another's machine.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ import keyword
 import re
 import tokenize
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise
 
 K = 5  # tokens in a run: about half a line
 SHARED_RUNS = 40  # fewer rare runs in common are two or three lines, which honest students may well write alike
@@ -27,6 +29,9 @@ OWN_WORDS = 4  # names and words of comments that are neither in the stub nor in
 
 _MAX_TOKENS = 5000  # of one answer; a longer one is compared by its beginning
 _KNOWN = frozenset(keyword.kwlist) | frozenset(dir(builtins))
+# Python 3.12 takes f-strings apart, 3.14 t-strings as well.
+_OPENINGS = {getattr(tokenize, name) for name in ("FSTRING_START", "TSTRING_START") if hasattr(tokenize, name)}
+_CLOSINGS = {getattr(tokenize, name) for name in ("FSTRING_END", "TSTRING_END") if hasattr(tokenize, name)}
 _LAYOUT = (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.COMMENT)
 
 
@@ -64,14 +69,29 @@ def structure(text: str) -> list[str]:
 
 def _tokens(text: str) -> Iterator[tuple[int, str]]:
     """The tokens up to where the text stops being Python."""
-    source = io.StringIO(text.replace("\x00", ""))
+    lines = list(io.StringIO(text.replace("\x00", "")))
     try:
-        for count, token in enumerate(tokenize.generate_tokens(source.readline)):
-            if count == _MAX_TOKENS:
-                return
-            yield token.type, token.string
+        yield from islice(_whole_strings(tokenize.generate_tokens(iter(lines).__next__), lines), _MAX_TOKENS)
     except (tokenize.TokenError, SyntaxError):
         return
+
+
+def _whole_strings(tokens: Iterable[tokenize.TokenInfo], lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """The tokens as Python 3.11 gives them: a string is one, whatever stands in its braces."""
+    depth, first, start = 0, 0, 0
+    for token in tokens:
+        if token.type in _OPENINGS:
+            if not depth:
+                first, start = token.start
+            depth += 1
+        elif not depth:
+            yield token.type, token.string
+        elif token.type in _CLOSINGS:
+            depth -= 1
+            if not depth:
+                last, end = token.end
+                parts = [*lines[first - 1 : last - 1], lines[last - 1][:end]]
+                yield tokenize.STRING, "".join(parts)[start:]
 
 
 def _runs(text: str) -> frozenset[tuple[str, ...]]:

@@ -2,6 +2,8 @@
 
 A student's code shares this process and may change all of it. Nothing here decides anything: what it says can only be
 compared, outside, with what is right.
+
+ipykernel would bring its sockets into the sandbox, has no limit on output, and cannot be copied by a fork.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import shutil
 import signal
 import socket
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +28,6 @@ from traitlets.config import Config
 from ..checking.calling import Outcome, call, describe
 from ..checking.cases import Case
 from .plain import Channel, decode, encode
-
-_ROOM = 64  # processes beyond those that the cells may have, for answering calls
 
 
 class Outputs:
@@ -131,6 +132,9 @@ class Shell(InteractiveShell):
         pass  # figures are pictures here
 
 
+_CLOCKS = ((signal.SIGPROF, signal.ITIMER_PROF, "seconds"), (signal.SIGALRM, signal.ITIMER_REAL, "clock"))
+
+
 class Worker:
     """Serves the grader until it hangs up."""
 
@@ -143,7 +147,7 @@ class Worker:
         while True:
             message = self.channel.receive()
             if message["op"] == "run":
-                self.run(message["source"], message["seconds"])
+                self.run(message)
             elif message["op"] == "keep":
                 self.keep()
             elif message["op"] == "examine":
@@ -153,27 +157,30 @@ class Worker:
         self.late = True
         raise KeyboardInterrupt("the time is up")
 
-    def _start_clock(self, seconds: float) -> None:
+    def _start_clocks(self, message: dict[str, Any]) -> None:
+        """Two limits: on the processor's time, and on that of the clock, which a sleeping cell would never use up."""
         self.late = False
-        signal.signal(signal.SIGALRM, self._ring)  # a cell may have made it its own
-        signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001), 1)  # again every second, if it is ignored
+        for kind, timer, name in _CLOCKS:
+            signal.signal(kind, self._ring)  # a cell may have made it its own
+            signal.setitimer(timer, max(message[name], 0.001), 1)  # again every second, if it is ignored
 
-    def _stop_clock(self) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+    def _stop_clocks(self) -> None:
+        for _, timer, _ in _CLOCKS:
+            signal.setitimer(timer, 0)
 
-    def run(self, source: str, seconds: float) -> None:
+    def run(self, message: dict[str, Any]) -> None:
         """Run a cell and send what it showed."""
         outputs = self.shell.outputs
         outputs.clear()
         process = os.getpid()
         sys.stdout, sys.stderr = Stream("stdout", outputs), Stream("stderr", outputs)
         try:
-            self._start_clock(seconds)
-            self.shell.run_cell(source, store_history=True)
+            self._start_clocks(message)
+            self.shell.run_cell(message["source"], store_history=True)
         except BaseException as error:  # noqa: BLE001 - a cell may raise whatever it likes
             self.shell.outputs.write("stderr", describe(error).kind)
         finally:
-            self._stop_clock()
+            self._stop_clocks()
         _end_copies(process)
         self.channel.send({"outputs": outputs.plain(), "cut": outputs.cut, "late": self.late})
 
@@ -218,13 +225,13 @@ class Worker:
     def _answer_calls(self, name: str) -> None:
         while (message := self.channel.receive())["op"] == "call":
             case = Case(decode(message["args"]), strided=message["strided"], frozen=message["frozen"])
-            self.channel.send(self._answer(name, case, message["seconds"]))
+            self.channel.send(self._answer(name, case, message))
 
-    def _answer(self, name: str, case: Case, seconds: float) -> dict[str, Any]:
+    def _answer(self, name: str, case: Case, message: dict[str, Any]) -> dict[str, Any]:
         reply: dict[str, Any] = {}
-        process = os.getpid()
+        process, start = os.getpid(), time.process_time()
         try:
-            self._start_clock(seconds)
+            self._start_clocks(message)
             outcome = call(self._named(name), case)
             reply = {
                 "value": encode(outcome.value),
@@ -235,12 +242,12 @@ class Worker:
         except BaseException as error:  # noqa: BLE001 - whatever comes becomes a report
             outcome = Outcome(case, error=describe(error))
         finally:
-            self._stop_clock()
+            self._stop_clocks()
         _end_copies(process)
         if outcome.error is not None:
             raised = outcome.error
             reply["error"] = [raised.kind[:100], raised.message[:2000], raised.line[:500], raised.not_written]
-        return reply | {"late": self.late}
+        return reply | {"late": self.late, "used": time.process_time() - start}
 
     def _named(self, name: str) -> Any:
         if name not in self.shell.user_ns:
@@ -274,12 +281,18 @@ def _drop_rights(start: dict[str, Any]) -> None:
         os.setgid(start["uid"])
         os.setuid(start["uid"])
     for name, limit in start["limits"].items():
-        which = getattr(resource, f"RLIMIT_{name}")
-        most = limit + _ROOM if name == "NPROC" else limit
+        which = getattr(resource, f"RLIMIT_{name}", None)
+        if which is None:  # macOS has no message queues
+            continue
+        most = limit + start["room"] if name == "NPROC" else limit
         ceiling = resource.getrlimit(which)[1]
         if ceiling != resource.RLIM_INFINITY:
             most = min(most, ceiling)
-        resource.setrlimit(which, (min(limit, most), most))
+        try:
+            resource.setrlimit(which, (min(limit, most), most))
+        except (OSError, ValueError):  # macOS refuses to limit memory
+            if start["strict"]:
+                raise
 
 
 def _settle(home: Path, library: Path) -> None:

@@ -7,10 +7,8 @@ import pytest
 
 from kernelcourse.course.folder import Course
 from tests.course.conftest import HERE
-from tests.grading.hostile.classroom import shared
+from tests.grading.hostile.classroom import limit, shared
 from tests.grading.hostile.submission import ASSIGNMENT, STEM, copied_course
-
-SECONDS = 3  # for a cell, so that an endless loop ends soon
 
 
 @pytest.fixture(scope="session")
@@ -19,8 +17,7 @@ def released(tmp_path_factory):
     course, _ = copied_course(
         tmp_path_factory.mktemp("released") / "course", HERE, shared(tmp_path_factory) / "small-course"
     )
-    with (course.root / "nbgrader_config.py").open("a", encoding="utf-8") as config:
-        config.write(f"c.GradeSafely.timeout = {SECONDS}\n")
+    limit(course)
     return course
 
 

@@ -2,19 +2,28 @@
 
 import hashlib
 import os
-import time
+import signal
 from pathlib import Path
 
 from kernelcourse.course.submission import Graded, digest
 from tests.grading.hostile.submission import POINTS, RIGHT, STEM
 
 LOG = "KERNELCOURSE_TEST_LOG"  # names a file that gets a line for every submission
-PAUSE = "KERNELCOURSE_TEST_PAUSE"
+VICTIM = "KERNELCOURSE_TEST_VICTIM"  # names a file that one process makes, in the middle of the class, before it dies
+
+
+def _die_once(mark):
+    try:
+        Path(mark).touch(exist_ok=False)
+    except FileExistsError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def quick_grade(task, student, submission):
     """Points that depend on the files and on nothing else."""
-    time.sleep(float(os.environ.get(PAUSE, "0")))
+    if (victim := os.environ.get(VICTIM)) and len(Path(os.environ[LOG]).read_bytes().splitlines()) >= 10:
+        _die_once(victim)
     number = int(hashlib.sha256(repr(sorted(submission.items())).encode()).hexdigest(), 16)
     scores = {
         name: float((number >> position) % (points + 1)) for position, (name, points) in enumerate(POINTS.items())

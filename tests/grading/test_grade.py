@@ -15,6 +15,7 @@ from kernelcourse.course.errors import CourseError
 from kernelcourse.course.folder import Course
 from kernelcourse.course.grade import grade
 from kernelcourse.course.preprocessors import UNSAFE
+from tests.grading.hostile.classroom import limit
 from tests.grading.hostile.submission import ASSIGNMENT, POINTS, RIGHT, STEM, WRONG, honest
 from tests.grading.somebody import WHO, run_as_somebody
 
@@ -55,8 +56,10 @@ def graded(released, notebook, tmp_path_factory):
     troubled.insert("while True: pass", before="kernel")
     troubled.insert("import os; os._exit(1)", before="dual")
     troubled.insert("print('x' * 10**7)", before="not-a-kernel")
+    results = grade(course, ASSIGNMENT, jobs=2)
     submit(course, "troubled", troubled.notebook)
-    results = {result["student"]: result for result in grade(course, ASSIGNMENT, jobs=2)}
+    limit(course, seconds=1, patience=200)
+    results = {result["student"]: result for result in [*results, *grade(course, ASSIGNMENT, ["troubled"])]}
     return SimpleNamespace(course=course, results=results)
 
 

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -44,9 +43,9 @@ def attacked(folder):
         watched = [*(room.course.root / name for name in names), *library().rglob("*.py")]
         before = digests(*watched)
         started = psutil.Process().children(recursive=True)
-        results = room.grade(regrade=True)
-        time.sleep(2)  # a process that was left behind strikes now
+        results = room.grade({attack.name for attack in ATTACKS if attack.endless}, regrade=True)
         left = set(psutil.Process().children(recursive=True)) - set(started)
+        _, left = psutil.wait_procs(left, timeout=60)
         return {
             "root": str(room.course.root),
             "canary": room.place.canary.read_text(encoding="utf-8"),
@@ -55,6 +54,7 @@ def attacked(folder):
             "scores": room.scores(),
             "alone": alone,
             "left": [str(process) for process in left],
+            "made": [str(path) for path in room.place.elsewhere if path.exists()],
             "changed": sorted({path for path, _ in before.items() ^ digests(*watched).items()}),
         }
 
@@ -97,8 +97,7 @@ def test_everybody_has_a_grade(after):
 
 def test_nothing_outside_was_changed(after):
     assert after.canary == "untouched"
-    assert not (Path.home() / ".kernelcourse-canary").exists()
-    assert not Path("/tmp/evil").exists()
+    assert after.made == []
     assert after.changed == []
 
 

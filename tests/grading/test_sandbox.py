@@ -1,14 +1,15 @@
 """A sandbox keeps what is in it away from everything else, and ends what does not end by itself."""
 
 import os
+import secrets
 import shutil
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
+from kernelcourse.course import sandbox as sandboxes
 from kernelcourse.course.errors import CourseError
 from kernelcourse.course.sandbox import Died, Limits, Sandbox, _stored, find_bubblewrap, packages
 from tests.grading.somebody import run_as_somebody
@@ -17,13 +18,13 @@ pytestmark = pytest.mark.skipif(
     shutil.which("bwrap") is None, reason="no bubblewrap: tests/system.sh names the package"
 )
 
-LIMITS = Limits(seconds=3, memory=1_000_000_000, disk=5_000_000, processes=24, output=50_000)
+LIMITS = Limits(seconds=20, patience=30, memory=1_000_000_000, disk=5_000_000, processes=24, output=50_000)
 
 
 @pytest.fixture(scope="module")
 def place(library):
     with Sandbox(library, limits=LIMITS) as sandbox:
-        run(sandbox, "import os, socket", 20)  # for whichever test comes first here
+        run(sandbox, "import os, socket")  # for whichever test comes first here
         yield sandbox
 
 
@@ -34,8 +35,8 @@ def crowded(library):
         yield sandbox
 
 
-def run(sandbox, code, seconds=3):
-    return sandbox.ask({"op": "run", "source": code, "seconds": seconds}, seconds)
+def run(sandbox, code, *limits):
+    return sandbox.ask({"op": "run", "source": code}, *limits)
 
 
 def printed(sandbox, expression):
@@ -113,6 +114,17 @@ def test_other_processes_are_out_of_sight(place):
     assert str(os.getpid()) not in printed(place, "os.listdir('/proc')").split("'") or os.getpid() < 100
 
 
+THREADS = """
+import threading
+enough = threading.Event()
+try:
+    for _ in range(50):
+        threading.Thread(target=enough.wait).start()
+finally:
+    enough.set()
+"""
+
+
 @pytest.mark.parametrize(
     ("code", "complaint"),
     [
@@ -121,17 +133,18 @@ def test_other_processes_are_out_of_sight(place):
         ("open('/dev/shm/x', 'w').write('x' * 10_000_000)", "too large"),
         ("x = bytearray(10**9)", "MemoryError"),
         ("files = [open('/dev/null') for _ in range(1000)]", "Too many open files"),
-        ("import threading\nfor _ in range(50): threading.Thread(target=time.sleep, args=(1,)).start()", "can't start"),
+        (THREADS, "can't start"),
     ],
 )
 def test_limits_are_errors_of_the_code_that_meets_them(crowded, code, complaint):
-    run(crowded, "import time")
+    run(crowded, "import glob, os\nfor path in glob.glob('/tmp/*'): os.remove(path)")
     assert complaint in error(crowded, code)
 
 
 def test_time_is_up_and_the_shell_goes_on(place):
     run(place, "kept = 7")
-    assert run(place, "while True:\n    pass", seconds=0.2)["late"]
+    assert run(place, "while True:\n    pass", 0.2)["late"]
+    assert run(place, "import time\nwhile True:\n    time.sleep(1)", 20, 0.2)["late"]
     assert printed(place, "kept") == "7"
 
 
@@ -141,13 +154,9 @@ def test_output_is_cut(place):
 
 
 def test_magics_pictures_and_input(place):
-    (picture,) = run(place, "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]);", 20)["outputs"]
+    (picture,) = run(place, "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]);")["outputs"]
     assert picture["data"]["image/png"].startswith("iVBOR")
-    for _ in range(20):  # the tests beside this one may be using up the processes that their user may have
-        (said,) = run(place, "!echo hello")["outputs"]
-        if said.get("ename") != "BlockingIOError":
-            break
-        time.sleep(0.5)
+    (said,) = run(place, "!echo hello")["outputs"]
     assert "hello" in said.get("text", ""), said
     assert "EOFError" in error(place, "input()")
     assert run(place, "1 + 1")["outputs"] == [{"output_type": "execute_result", "data": {"text/plain": "2"}}]
@@ -162,24 +171,50 @@ for name in os.listdir('/proc/self/fd'):
 """
 
 
-def test_a_sandbox_that_dies_says_how(library):
-    for code, kind in (
-        ("import os; os.kill(os.getpid(), 9)", "kernel died"),
-        ("import signal; signal.signal(14, signal.SIG_IGN)\nwhile True: pass", "timeout"),
-        (SPOIL, "too much output"),
-    ):
-        with Sandbox(library, limits=Limits(seconds=0.2)) as sandbox, pytest.raises(Died) as died:
-            sandbox.grace = 3  # on a busy machine the end of a process takes a while to show
-            run(sandbox, code, 0.2)
-            run(sandbox, "1", 0.2)
-        assert died.value.kind == kind
+DEAF = "import signal, time\nfor number in (14, 27): signal.signal(number, signal.SIG_IGN)\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "limits", "kind"),
+    [
+        ("import os; os.kill(os.getpid(), 9)", (), "kernel died"),
+        (DEAF + "while True: pass", (0.2, 600), "timeout"),
+        (DEAF + "while True: time.sleep(1)", (20, 0.2), "timeout"),
+        (SPOIL, (), "too much output"),
+    ],
+)
+def test_a_sandbox_that_dies_says_how(library, code, limits, kind):
+    with Sandbox(library, limits=LIMITS, grace=1) as sandbox, pytest.raises(Died) as died:
+        run(sandbox, code, *limits)
+    assert died.value.kind == kind
+
+
+FLOOD = "import os, time\nwhile True:\n    if not os.fork():\n        time.sleep(10_000)"
+
+
+def test_neighbours_do_not_share_their_processes(library):
+    with Sandbox(library, limits=LIMITS) as full, Sandbox(library, limits=LIMITS) as neighbour:
+        assert "BlockingIOError" in error(full, FLOOD)
+        with Sandbox(library, limits=LIMITS) as later:
+            for sandbox in (neighbour, later):
+                (said,) = run(sandbox, "!echo hello")["outputs"]
+                assert "hello" in said.get("text", ""), said
+        assert "BlockingIOError" in error(full, "os.fork()")
+
+
+def test_where_the_kernel_cannot_count_them_processes_are_counted_from_outside(library, monkeypatch):
+    monkeypatch.setattr(sandboxes, "counts_apart", lambda: False)
+    monkeypatch.setattr(sandboxes, "OwnUser", lambda: None)
+    with Sandbox(library, limits=LIMITS) as sandbox, pytest.raises(Died, match="24 processes") as died:
+        run(sandbox, FLOOD)
+    assert died.value.kind == "processes"
 
 
 def test_all_memory_together_is_bounded(library):
-    code = "import os, time\nfor _ in range(4):\n    if not os.fork():\n        x = bytearray(10**8); time.sleep(30)\n"
-    limits = Limits(seconds=20, memory=400_000_000)
+    code = "import os, time\nfor _ in range(4):\n    if not os.fork():\n        x = bytearray(10**8); break\n"
+    limits = Limits(memory=400_000_000)
     with Sandbox(library, limits=limits) as sandbox, pytest.raises(Died) as died:
-        run(sandbox, code + "time.sleep(20)", 20)
+        run(sandbox, code + "time.sleep(10_000)")
     assert died.value.kind == "memory"
 
 
@@ -197,12 +232,10 @@ def test_nothing_is_left_and_nothing_passes_on(library):
     with Sandbox(library, limits=LIMITS) as sandbox:
         run(sandbox, "import builtins, numpy, os; builtins.left = numpy.left = 1; os.environ['LEFT'] = '1'")
         run(sandbox, "[open(f'{folder}/left', 'w') for folder in ('/tmp', '/dev/shm', os.path.expanduser('~'))]")
-        run(sandbox, "import subprocess; subprocess.Popen(['setsid', 'sleep', '987654'], start_new_session=True)")
+        nap = str(10**9 + secrets.randbelow(10**9))
+        run(sandbox, f"import subprocess; subprocess.Popen(['setsid', 'sleep', '{nap}'], start_new_session=True)")
         assert "left" in printed(sandbox, "os.listdir('/tmp')")
-    time.sleep(0.2)
-    assert not any(
-        "987654" in process.info["cmdline"] for process in psutil.process_iter(["cmdline"]) if process.info["cmdline"]
-    )
+    assert not any(nap in (process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"]))
     with Sandbox(library, limits=LIMITS) as sandbox:
         run(sandbox, "import builtins, numpy, os")
         assert (
@@ -224,11 +257,27 @@ def test_a_user_without_rights_can_make_one(library):
     code = (
         "from pathlib import Path; from kernelcourse.course.sandbox import *; "
         f"s = Sandbox(Path({str(library)!r})); "
-        "ask = {'op': 'run', 'source': 'import os; print(os.getuid(), os.listdir(\"/tmp\"))', 'seconds': 9}; "
-        "print(s.ask(ask, 9)); s.end()"
+        "ask = {'op': 'run', 'source': 'import os; print(os.getuid(), os.listdir(\"/tmp\"))'}; "
+        "print(s.ask(ask)); s.end()"
     )
     done = run_as_somebody("-c", code, sees=[library])
     assert "61184 []" in done.stdout, done.stderr
+
+
+def test_neighbours_of_a_user_without_rights_do_not_share_their_processes_either(library):
+    if os.geteuid() != 0:
+        pytest.skip("every other test already runs without rights")
+    code = f"""
+from pathlib import Path
+from kernelcourse.course.sandbox import Limits, Sandbox
+one, other = (Sandbox(Path({str(library)!r}), limits=Limits(processes=24)) for _ in range(2))
+for sandbox, source in ((one, {FLOOD!r}), (other, "!echo hello")):
+    print(sandbox.ask({{"op": "run", "source": source}})["outputs"][-1])
+one.end(); other.end()
+"""
+    done = run_as_somebody("-c", code, sees=[library])
+    flooded, said = done.stdout.splitlines()
+    assert "BlockingIOError" in flooded and "hello" in said, done.stderr
 
 
 def test_without_bubblewrap_it_is_refused(monkeypatch):

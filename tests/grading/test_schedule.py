@@ -1,22 +1,19 @@
 """A hundred submissions: whatever the order, wherever they run, whenever they are killed, the grades are the same."""
 
-import contextlib
 import hashlib
 import json
 import multiprocessing
 import os
-import random
 import shutil
 import signal
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from nbgrader.api import Gradebook
 
-from kernelcourse.course import schedule, submission
+from kernelcourse.course import merge, schedule, submission
 from kernelcourse.course.errors import CourseError
 from kernelcourse.course.folder import Course
 from kernelcourse.course.grade import grade
@@ -102,18 +99,30 @@ def test_in_parallel(course, serial, capsys):
     assert said.err.count("timeout: It took too long.") == sum(bool(result["endings"]) for result in results) > 0
 
 
-def test_killed_at_ten_moments_and_resumed(course, serial, monkeypatch):
+# Where a run is killed: before or after which call of what, of all calls by all its processes.
+MOMENTS = [
+    (submission, "grade_submission", "before", 2),
+    (submission, "grade_submission", "after", 9),
+    (merge, "store", "before", 5),
+    (merge, "store", "after", 8),
+    (merge, "_write_through", "after", 17),
+    (merge, "_put", "before", 6),
+    (merge, "_put", "after", 7),
+    (merge.Writer, "_enter", "before", 4),
+    (merge.Writer, "_enter", "after", 5),
+    (merge.Writer, "merge", "after", 3),
+]
+
+
+def test_killed_at_ten_moments_and_resumed(course, serial):
     enrol(course)
-    monkeypatch.setenv(quick.PAUSE, "0.01")
     context = multiprocessing.get_context("fork")
-    rng = random.Random(5)
-    for moment in range(10):
-        run = context.Process(target=graded_in_own_group, args=(course, moment > 0))
+    for number, moment in enumerate(MOMENTS):
+        run = context.Process(target=graded_in_own_group, args=(course, number > 0, moment, context.Value("i", 0)))
         run.start()
-        run.join(rng.uniform(0.2, 0.8))
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(run.pid, signal.SIGKILL)
         run.join()
+        assert run.exitcode == -signal.SIGKILL, moment
+        assert 0 < len(list((course.root / ".grading" / ASSIGNMENT).glob("*"))) < len(CLASS) or number == 0
     grade(course, ASSIGNMENT, jobs=2, resume=True)
     assert state(course) == serial
     again = times_graded()
@@ -125,8 +134,23 @@ def test_killed_at_ten_moments_and_resumed(course, serial, monkeypatch):
     )
 
 
-def graded_in_own_group(course, resume):
+def graded_in_own_group(course, resume, moment, calls):
     os.setpgid(0, 0)
+    place, name, when, wanted = moment
+    original = getattr(place, name)
+
+    def deadly(*args):
+        with calls.get_lock():
+            calls.value += 1
+            now = calls.value == wanted
+        if now and when == "before":
+            os.killpg(0, signal.SIGKILL)
+        result = original(*args)
+        if now:
+            os.killpg(0, signal.SIGKILL)
+        return result
+
+    setattr(place, name, deadly)
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         sys.stdout = sys.stderr = nowhere
         grade(course, ASSIGNMENT, jobs=2, resume=resume)
@@ -162,33 +186,21 @@ def test_a_regrade_that_was_killed_goes_on_where_it_was(course, monkeypatch):
 
 def test_on_a_cluster_that_loses_a_worker(course, serial, monkeypatch, tmp_path):
     import cloudpickle
+    import dask
     from distributed import LocalCluster
 
     enrol(course)
-    monkeypatch.setenv(quick.PAUSE, "0.02")
+    monkeypatch.setenv(quick.VICTIM, str(tmp_path / "victim"))
     cloudpickle.register_pickle_by_value(quick)
+    patient = dask.config.set({f"distributed.comm.timeouts.{name}": "600s" for name in ("connect", "tcp")})
     options = {"dashboard_address": None, "silence_logs": 50, "local_directory": str(tmp_path)}
     try:
-        with LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster:
-            victim = next(iter(cluster.workers.values())).pid
-            watcher = multiprocessing.get_context("fork").Process(target=kill_soon, args=(course, victim))
-            watcher.start()
+        with patient, LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster:
             grade(course, ASSIGNMENT, cluster=cluster.scheduler_address)
-            watcher.join()
-            assert watcher.exitcode == 0
     finally:
         cloudpickle.unregister_pickle_by_value(quick)
+    assert (tmp_path / "victim").exists()
     assert state(course) == serial
-
-
-def kill_soon(course, victim):
-    """Kill a worker as soon as some results are there."""
-    for _ in range(3000):
-        if len(list((course.root / ".grading" / ASSIGNMENT).glob("*"))) > 10:
-            os.kill(victim, signal.SIGKILL)
-            return
-        time.sleep(0.01)
-    raise TimeoutError
 
 
 def test_no_scheduler_no_cluster(course):

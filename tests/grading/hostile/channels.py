@@ -170,6 +170,7 @@ for path in glob.glob("/tmp/**", recursive=True) + glob.glob("/run/**", recursiv
         "prints without end",
         "while True:\n    print('x' * 10_000)",
         ending="timeout",
+        endless=True,
     ),
     Attack(
         "fill-the-disk",
@@ -228,6 +229,7 @@ for line in list(lines()):
     threading.Thread(target=drip, args=(line,), daemon=True).start()
 time.sleep(0.5)
 """,
+        endless=True,
         hurts_itself=True,
     ),
     Attack(
@@ -260,8 +262,8 @@ dual_weights = predict = gram_matrix
 import gc
 for thing in gc.get_objects():
     if type(thing).__name__ == "Worker":
-        def run(source, seconds, worker=thing):
-            worker.shell.run_cell(source)
+        def run(message, worker=thing):
+            worker.shell.run_cell(message["source"])
             picture = {"output_type": "display_data", "data": {"image/png": "A" * 25_000_000}}
             worker.channel.send({"outputs": [picture]})
         thing.run = run

@@ -231,7 +231,7 @@ for path in found("gradebook.db"):
         SEARCH
         + """
 import os, shutil
-home = os.path.expanduser("~/.kernelcourse-canary")
+home = os.path.expanduser("~/.kernelcourse-canary-@WORD@")
 targets = ["@CANARY@", "@COURSE@/nbgrader_config.py", "@COURSE@/exercises/x", home,
            "@COURSE@/submitted/honest-1/01-dual-representation/dual-representation.ipynb"]
 for target in targets:

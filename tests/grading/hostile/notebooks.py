@@ -83,7 +83,7 @@ def odd_metadata(made):
             "name": "../../evil",
             "language": "R",
             "display_name": "R",
-            "argv": ["sh", "-c", "touch /tmp/evil"],
+            "argv": ["sh", "-c", "touch /tmp/evil-@WORD@"],
         },
         "language_info": {"name": "R"},
         "weight": [float("nan"), float("inf")],

@@ -103,6 +103,7 @@ while True:
     time.sleep(100)
 """,
         ending="timeout",
+        endless=True,
     ),
     Attack(
         "endless-answer",
@@ -113,6 +114,7 @@ while True:
         },
         earns=HONEST + 2,
         ending="timeout",
+        endless=True,
     ),
     Attack("exit", "ends the kernel in a cell", "import os\nos._exit(0)", ending="kernel died"),
     Attack(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -75,12 +76,19 @@ class Place:
     course: Path
     canary: Path
     port: int = 9
+    word: str = field(default_factory=lambda: secrets.token_hex(8))  # for names of files that are this run's alone
 
     def fill(self, code: str) -> str:
-        """The code with the words COURSE, CANARY and PORT replaced."""
-        for word, value in (("COURSE", self.course), ("CANARY", self.canary), ("PORT", self.port)):
+        """The code with the words COURSE, CANARY, PORT and WORD replaced."""
+        words = {"COURSE": self.course, "CANARY": self.canary, "PORT": self.port, "WORD": self.word}
+        for word, value in words.items():
             code = code.replace(f"@{word}@", str(value))
         return code
+
+    @property
+    def elsewhere(self) -> list[Path]:
+        """Files of the machine that attacks try to make."""
+        return [Path.home() / f".kernelcourse-canary-{self.word}", Path(f"/tmp/evil-{self.word}")]
 
 
 @dataclass
@@ -137,6 +145,7 @@ class Attack:
     edit: Callable[[Submission], None] | None = None
     earns: float = HONEST
     ending: str = ""  # how it is reported, if it must be
+    endless: bool = False  # it takes all the time that it is given
     hurts_itself: bool = False  # it may earn less than its honest code: it cuts the line that its answers go through
 
     def submission(self, released: dict, place: Place) -> Submission:
@@ -145,6 +154,8 @@ class Attack:
             made.insert(place.fill(self.code))
         if self.edit:
             self.edit(made)
+        if "metadata" in made.notebook:
+            made.notebook["metadata"] = json.loads(place.fill(json.dumps(made.notebook["metadata"])))
         made.links = {name: place.fill(target) for name, target in made.links.items()}
         return made
 

@@ -1,0 +1,41 @@
+"""Users for the sandboxes that root starts: each has one to itself, so that the kernel counts its processes alone."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from .errors import CourseError
+
+_IDS = range(61184, 65520)  # systemd gives these to services on the fly: no person and no package has one
+_FOLDER = Path("/run/kernelcourse")  # a lock for every id in use, whichever grader of this machine uses it
+
+
+class OwnUser:
+    """A user id that no other process of this machine has, until it is given back or this process ends."""
+
+    def __init__(self) -> None:
+        from filelock import FileLock, Timeout
+
+        _FOLDER.mkdir(mode=0o700, exist_ok=True)
+        first = secrets.randbelow(len(_IDS))
+        for self.uid in (*_IDS[first:], *_IDS[:first]):
+            self.lock = FileLock(_FOLDER / str(self.uid), thread_local=False)
+            try:
+                self.lock.acquire(blocking=False)
+            except Timeout:
+                continue
+            if not _is_running(self.uid):
+                return
+            self.lock.release()
+        raise CourseError(f"all users for sandboxes ({_IDS[0]} to {_IDS[-1]}) are in use")
+
+    def give_back(self) -> None:
+        self.lock.release()
+
+
+def _is_running(uid: int) -> bool:
+    """Whether a process has this user id: a service's, or one of a killed grader's sandbox that is about to end."""
+    import psutil
+
+    return any(uid in (process.info["uids"] or ()) for process in psutil.process_iter(["uids"]))
