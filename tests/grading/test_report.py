@@ -6,11 +6,13 @@ import io
 import json
 import re
 from pathlib import Path
+from tokenize import NAME, OP, STRING, TokenInfo
 
 import pytest
 
 from kernelcourse.checking import dual_representation
 from kernelcourse.course import report as command
+from kernelcourse.course import similarity
 from kernelcourse.course.engine import nbgrader_api
 from kernelcourse.course.errors import CourseError
 from kernelcourse.course.lms import harmless
@@ -370,6 +372,38 @@ def test_a_copy_with_a_few_lines_changed_is_found():
 def test_text_that_is_no_python_is_no_error(text):
     assert isinstance(structure(text), list)
     near_identical("answer", {"a": text, "b": "x = 1"}, [STUB])
+
+
+FORMATTED = "x = 1\nprint(f\"the {a!r} of {f'{b}'}\" + rest)\n"
+
+
+def test_a_formatted_string_is_one_string_on_every_python(monkeypatch):
+    alike = ["name", "=", "1", "print", "(", "string", "+", "name", ")"]
+    assert structure(FORMATTED) == alike
+    # What Python 3.12 makes of it, here in numbers that no version uses.
+    opening, middle, closing = 901, 902, 903
+    pieces = [(opening, 'f"'), (middle, "the "), (OP, "{"), (NAME, "a"), (OP, "!"), (NAME, "r"), (OP, "}")]
+    pieces += [(middle, " of "), (OP, "{"), (opening, "f'"), (OP, "{"), (NAME, "b"), (OP, "}"), (closing, "'")]
+    pieces += [(OP, "}"), (closing, '"')]
+    line, column = FORMATTED.splitlines(keepends=True)[1], len("print(")
+    tokens = [TokenInfo(NAME, "print", (2, 0), (2, 5), line), TokenInfo(OP, "(", (2, 5), (2, 6), line)]
+    for kind, text in pieces:
+        tokens.append(TokenInfo(kind, text, (2, column), (2, column + len(text)), line))
+        column += len(text)
+    tokens.append(TokenInfo(OP, "+", (2, column + 1), (2, column + 2), line))
+    monkeypatch.setattr(similarity, "_OPENINGS", {opening})
+    monkeypatch.setattr(similarity, "_CLOSINGS", {closing})
+    whole = list(similarity._whole_strings(tokens, FORMATTED.splitlines(keepends=True)))
+    string = "f\"the {a!r} of {f'{b}'}\""
+    assert whole == [(NAME, "print"), (OP, "("), (STRING, string), (OP, "+")]
+
+
+def test_a_formatted_string_over_two_lines_is_one_string(monkeypatch):
+    monkeypatch.setattr(similarity, "_OPENINGS", {901})
+    monkeypatch.setattr(similarity, "_CLOSINGS", {903})
+    lines = ['x = f"""one {a}\n', 'two"""\n']
+    tokens = [TokenInfo(901, 'f"""', (1, 4), (1, 8), lines[0]), TokenInfo(903, '"""', (2, 3), (2, 6), lines[1])]
+    assert list(similarity._whole_strings(tokens, lines)) == [(STRING, 'f"""one {a}\ntwo"""')]
 
 
 def test_points_fill_the_histogram():

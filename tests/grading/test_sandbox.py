@@ -3,15 +3,27 @@
 import os
 import secrets
 import shutil
+import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from kernelcourse.course import sandbox as sandboxes
+from kernelcourse.course import users
 from kernelcourse.course.errors import CourseError
-from kernelcourse.course.sandbox import Died, Limits, Sandbox, _stored, find_bubblewrap, packages
+from kernelcourse.course.sandbox import (
+    Died,
+    Limits,
+    Sandbox,
+    _stored,
+    bubblewrap_command,
+    find_bubblewrap,
+    packages,
+    try_bubblewrap,
+)
 from tests.grading.somebody import run_as_somebody
 
 pytestmark = pytest.mark.skipif(
@@ -76,6 +88,17 @@ def test_the_system_is_all_there_is_to_see(place, released):
 )
 def test_packages_that_are_not_named_are_not_there(place, name):
     assert "No module named" in error(place, f"import {name}")
+
+
+def test_requirements_of_other_systems_and_of_extras_are_left_out(monkeypatch):
+    def distribution(name):
+        if name not in ("first", "second-one"):
+            raise AssertionError(f"{name} is not required here")
+        requires = ["Second_One>=1; python_version > '3'", "third; sys_platform == 'win32'", "fourth; extra == 'x'"]
+        return SimpleNamespace(files=[], requires=requires if name == "first" else None)
+
+    monkeypatch.setattr(sandboxes.metadata, "distribution", distribution)
+    assert packages.__wrapped__(("First",)) == {}
 
 
 def test_packages_come_with_what_they_require():
@@ -206,8 +229,24 @@ def test_where_the_kernel_cannot_count_them_processes_are_counted_from_outside(l
     monkeypatch.setattr(sandboxes, "counts_apart", lambda: False)
     monkeypatch.setattr(sandboxes, "OwnUser", lambda: None)
     with Sandbox(library, limits=LIMITS) as sandbox, pytest.raises(Died, match="24 processes") as died:
-        run(sandbox, FLOOD)
+        run(sandbox, "import os, time\nfor _ in range(200):\n    if not os.fork(): break\ntime.sleep(10_000)")
     assert died.value.kind == "processes"
+
+
+def test_a_user_is_one_sandboxs_alone(monkeypatch, tmp_path):
+    monkeypatch.setattr(users, "_FOLDER", tmp_path / "locks")
+    monkeypatch.setattr(users, "_IDS", range(70_001, 70_004))
+    monkeypatch.setattr(users, "_is_running", lambda uid: uid == 70_002)
+    one, other = users.OwnUser(), users.OwnUser()
+    assert {one.uid, other.uid} == {70_001, 70_003}
+    with pytest.raises(CourseError, match="70001 to 70003"):
+        users.OwnUser()
+    one.give_back()
+    assert users.OwnUser().uid == one.uid
+
+
+def test_users_with_a_process_are_not_lent():
+    assert users._is_running(os.getuid()) and not users._is_running(2**31 - 7)
 
 
 def test_all_memory_together_is_bounded(library):
@@ -282,8 +321,40 @@ one.end(); other.end()
 
 def test_without_bubblewrap_it_is_refused(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(CourseError, match=r"bubblewrap.*--unsafe"):
+    with pytest.raises(CourseError, match=r"bubblewrap 0\.8 .*apt install.*--unsafe"):
         find_bubblewrap()
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(CourseError, match=r"for Linux only.*--unsafe"):
+        find_bubblewrap()
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(CourseError, match=r"WSL 2.*other commands work here") as refused:
+        find_bubblewrap()
+    assert "--unsafe" not in str(refused.value)
+
+
+def stand_in(folder, monkeypatch, script):
+    """A bubblewrap that does what a shell script says."""
+    (folder / "bwrap").write_text(f"#!/bin/sh\n{script}\n", encoding="ascii")
+    (folder / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+
+
+def test_the_trial_has_the_options_of_a_real_sandbox(tmp_path, monkeypatch):
+    try_bubblewrap()
+    real = shutil.which("bwrap")
+    for option in ("--perms", "--size", "--remount-ro", "--seccomp"):
+        script = f'case " $* " in *" {option} "*) echo "Unknown option {option}" >&2; exit 1;; esac; exec {real} "$@"'
+        stand_in(tmp_path, monkeypatch, script)
+        with pytest.raises(CourseError, match=rf"bubblewrap \d.* cannot .*Unknown option {option}.* 0\.8 or newer"):
+            try_bubblewrap()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert "--disable-userns" in bubblewrap_command(tmp_path, {}, (), LIMITS, None)
+
+
+def test_an_old_bubblewrap_is_named(tmp_path, monkeypatch):
+    stand_in(tmp_path, monkeypatch, "echo bubblewrap 0.6.1")
+    with pytest.raises(CourseError, match=r"bubblewrap 0\.6\.1 is too old.*0\.8 or newer"):
+        try_bubblewrap()
 
 
 def test_a_sandbox_that_does_not_start_says_why(library, tmp_path):
@@ -298,3 +369,24 @@ def test_unsafe_runs_without_bubblewrap(library, monkeypatch):
         assert printed(sandbox, "6 * 7") == "42"
         folder = sandbox.scratch
     assert not Path(folder).exists()
+
+
+MACOS = """
+import resource, sys
+del resource.RLIMIT_MSGQUEUE
+lower = resource.setrlimit
+def setrlimit(which, limits):
+    if which == resource.RLIMIT_AS:
+        raise ValueError("current limit exceeds maximum limit")
+    lower(which, limits)
+resource.setrlimit = setrlimit
+"""
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_limits_that_a_system_does_not_have_are_left_out_without_a_sandbox_only(strict):
+    start = {"uid": 0, "limits": LIMITS.resources, "room": 64, "strict": strict}
+    code = f"{MACOS}\nfrom kernelcourse.course.worker import _drop_rights\n_drop_rights({start})\nprint('dropped')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ("exceeds maximum" in done.stderr) == strict
+    assert ("dropped" in done.stdout) != strict

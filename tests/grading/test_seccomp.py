@@ -1,13 +1,17 @@
 """A sandbox refuses system calls that would get round its limits."""
 
+import ctypes
+import ctypes.util
 import errno
 import shutil
 import struct
 
 import pytest
 
-from kernelcourse.course import seccomp
+from kernelcourse.course import sandbox, seccomp
+from kernelcourse.course.grade import _ready
 from kernelcourse.course.sandbox import Sandbox
+from tests.grading.hostile.submission import ASSIGNMENT
 
 ALLOW = 0x7FFF0000
 
@@ -45,9 +49,26 @@ def test_the_filter_refuses_what_it_names_and_nothing_else(machine, architecture
     assert answer(program, architecture ^ 0x40, 1) == answer(program, architecture, 0x40000001) == 0x50000 | errno.EPERM
 
 
-def test_a_machine_that_we_do_not_know_has_no_filter(monkeypatch):
+LIBSECCOMP = ctypes.util.find_library("seccomp")
+
+
+@pytest.mark.skipif(LIBSECCOMP is None, reason="no libseccomp: tests/system.sh names the package")
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_numbers_are_those_of_libseccomp(machine):
+    number_of = ctypes.CDLL(LIBSECCOMP).seccomp_syscall_resolve_name_arch
+    number_of.argtypes = [ctypes.c_uint32, ctypes.c_char_p]
+    column, architecture, clone = seccomp._MACHINES[machine]
+    ours = {name: numbers[column] for name, numbers in seccomp._REFUSED.items()}
+    ours |= {"clone": clone, "clone3": seccomp._CLONE3}
+    assert ours == {name: number_of(architecture, name.encode()) for name in ours}
+
+
+def test_a_machine_that_we_do_not_know_has_no_filter_and_grading_says_so(monkeypatch, course, capsys):
     monkeypatch.setattr(seccomp.platform, "machine", lambda: "vax")
     assert seccomp.program() == b"" and seccomp.as_file() is None
+    monkeypatch.setattr(sandbox, "try_bubblewrap", lambda: None)
+    _ready(course, ASSIGNMENT, unsafe=False)
+    assert "no filter of system calls for vax" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="no bubblewrap: tests/system.sh names it")
@@ -65,6 +86,6 @@ for refused in (lambda: os.memfd_create("x"), lambda: os.sched_setaffinity(0, {0
     raise AssertionError
 threading.Thread(target=print, args=("threads work",)).start()
 """
-    with Sandbox(library) as sandbox:
-        outputs = sandbox.ask({"op": "run", "source": code})["outputs"]
+    with Sandbox(library) as place:
+        outputs = place.ask({"op": "run", "source": code})["outputs"]
     assert [output.get("text") for output in outputs] == ["threads work\n"]

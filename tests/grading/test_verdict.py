@@ -1,5 +1,8 @@
 """Checks are judged outside: by what functions return, not by what they are."""
 
+import multiprocessing
+import os
+
 import numpy as np
 import pytest
 from nbformat import from_dict
@@ -266,6 +269,7 @@ def test_names_that_cells_bind():
 
 def test_the_secret_is_made_once_and_named_without_telling(tmp_path, monkeypatch):
     monkeypatch.delenv("KERNELCOURSE_HIDDEN_SEED", raising=False)
+    monkeypatch.delattr(os, "link")  # which some file systems do not have
     seed = secret_seed(tmp_path)
     assert len(seed) == 32 and secret_seed(tmp_path) == seed
     assert (tmp_path / ".grading" / "seed").stat().st_mode & 0o777 == 0o600
@@ -273,6 +277,12 @@ def test_the_secret_is_made_once_and_named_without_telling(tmp_path, monkeypatch
     with revealed("words"):
         assert secret_seed(tmp_path) == "words"
     assert secret_seed(tmp_path) == seed
+
+
+def test_processes_that_come_together_get_the_same_secret(tmp_path, monkeypatch):
+    monkeypatch.delenv("KERNELCOURSE_HIDDEN_SEED", raising=False)
+    with multiprocessing.get_context("fork").Pool(4) as pool:
+        assert len(set(pool.map(secret_seed, [tmp_path] * 8, chunksize=1))) == 1
 
 
 def test_other_secrets_draw_other_hidden_cases(session):
