@@ -4,15 +4,19 @@ import copy
 import inspect
 import os
 import shutil
+import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import zip_longest
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nbformat
 import pytest
 from filelock import FileLock
+from nbconvert.exporters import NotebookExporter
+from nbgrader.converters import Autograde
 
 import kernelcourse.checking
 from kernelcourse.checking import catalogue
@@ -20,12 +24,15 @@ from kernelcourse.course.cli import main
 from kernelcourse.course.engine import nbgrader_api, succeed
 from kernelcourse.course.folder import Course
 from kernelcourse.course.notebooks import read_source, write_notebook
+from kernelcourse.course.preprocessors import GradeSafely
 from kernelcourse.course.release import release
 
 ROOT = Path(__file__).parents[2]
 HERE = Course(ROOT)
 SCAFFOLD = "99-scaffold"
 RAISES = object()  # in the place of a mistake: an answer that raises an error
+MISTAKES = "mistakes.ipynb"  # all usual mistakes of an assignment, judged
+PATIENCE = 600  # seconds that an honest cell may take on a busy machine
 
 
 def temporary_course(folder, home=HERE, *assignments):
@@ -55,7 +62,6 @@ class Graded:
     course: Course  # where it was graded
     assignment: str
     api: object
-    mistakes: dict = field(default_factory=dict)  # student -> {piece name: mistake}; the last one's first piece raises
 
     @property
     def source(self):
@@ -98,16 +104,32 @@ class Graded:
                 cell.source = cell_by_id(solution, grade_meta(cell)["grade_id"]).source
         return notebook
 
+    @cached_property
+    def mistakes(self):
+        """One usual mistake of each piece, then the next of each, and so on: {piece name: mistake} for every round."""
+        rounds = zip_longest(*[[(name, m) for m in piece.mistakes] for name, piece in self.pieces.items()])
+        return [dict(pair for pair in chosen if pair is not None) for chosen in rounds]
+
+    @cached_property
+    def mistaken(self):
+        """What the mistaken student gets wrong: the first check meets an error, the last finds nothing amiss.
+
+        Every other check meets a usual mistake in the first of its pieces.
+        """
+        first, *between, _ = self.check_cells().values()
+        return dict.fromkeys(first, RAISES) | {name: self.pieces[name].mistakes[0] for name, *_ in between}
+
     def submit(self, student, notebook):
         write_notebook(notebook, self.course.root / "submitted" / student / self.assignment / f"{self.stem}.ipynb")
-
-    def autograde(self, student):
-        succeed(self.api.autograde(self.assignment, student), f"grade {student}")
-        succeed(self.api.generate_feedback(self.assignment, student), f"write feedback for {student}")
 
     def outputs(self, student):
         path = self.course.root / "autograded" / student / self.assignment / f"{self.stem}.ipynb"
         return nbformat.read(path, as_version=4)
+
+    def judged(self):
+        """The check cells of every round of mistakes, with the number of the round."""
+        notebook = nbformat.read(self.course.root / MISTAKES, as_version=4)
+        return [(c.metadata["round"], c) for c in notebook.cells if grade_meta(c).get("grade_id") in self._check_cells]
 
     def feedback(self, student):
         path = self.course.root / "feedback" / student / self.assignment / f"{self.stem}.html"
@@ -126,9 +148,8 @@ def wrong_answer(piece, mistake):
     return f"{inspect.getsource(mistake.wrong)}\n\n{piece} = {mistake.name}"
 
 
-def with_wrong_answers(graded, chosen):
-    """A perfect submission but for one mistake in each of some pieces; cells that nobody grades are left out."""
-    notebook = graded.perfect()
+def with_wrong_answers(graded, notebook, chosen):
+    """The notebook with one mistake in each of some pieces; cells that nobody grades are left out."""
     notebook.cells = [c for c in notebook.cells if c.cell_type == "markdown" or "grade_id" in grade_meta(c)]
     for position, cell in reversed(list(enumerate(notebook.cells))):
         names = graded.check_cells().get(grade_meta(cell).get("grade_id"), [])
@@ -138,58 +159,68 @@ def with_wrong_answers(graded, chosen):
     return notebook
 
 
-def make_submissions(graded):
-    """Submit the untouched notebook, a perfect one, and notebooks that hold every usual mistake between them."""
+def grade_class(graded):
+    """Let nbgrader grade an untouched, a perfect and a mistaken submission, and write feedback for the last."""
     graded.submit("untouched", graded.released())
     graded.submit("perfect", graded.perfect())
-    for student, chosen in graded.mistakes.items():
-        graded.submit(student, with_wrong_answers(graded, chosen))
+    graded.submit("mistaken", with_wrong_answers(graded, graded.perfect(), graded.mistaken))
+    succeed(graded.api.autograde(graded.assignment, "*"), f"grade {graded.assignment}")
+    succeed(graded.api.generate_feedback(graded.assignment, "mistaken"), "write feedback")
 
 
-def plan_mistakes(graded):
-    """One mistake of each piece in the first notebook, the next of each in the second, and so on."""
-    rounds = zip_longest(*[[(name, m) for m in piece.mistakes] for name, piece in graded.pieces.items()])
-    rounds = [dict(pair for pair in chosen if pair is not None) for chosen in rounds]
-    first = next(iter(graded.check_cells().values()))
-    if rounds[-1].keys() & set(first):  # otherwise the last round has room for an answer that raises
-        rounds.append({})
-    rounds[-1] |= dict.fromkeys(first, RAISES)
-    return {f"mistaken-{number}": chosen for number, chosen in enumerate(rounds)}
+def judge_mistakes(graded):
+    """Let the grading step of the course judge every usual mistake.
+
+    All rounds follow each other in one notebook and one sandbox: starting a sandbox takes longer than all its calls.
+    """
+    notebook = nbformat.v4.new_notebook()
+    for number, chosen in enumerate(graded.mistakes):
+        for cell in with_wrong_answers(graded, graded.solution(), chosen).cells:
+            if cell.cell_type == "code":
+                cell.id = f"cell-{len(notebook.cells)}"
+                cell.metadata["round"] = number
+                notebook.cells.append(cell)
+    converter = Autograde(coursedir=graded.api.coursedir, parent=graded.api)
+    step = GradeSafely(parent=NotebookExporter(parent=converter))
+    names = {"assignment": graded.assignment, "notebook": graded.stem}
+    write_notebook(step.preprocess(notebook, {"nbgrader": names})[0], graded.course.root / MISTAKES)
 
 
-def equip(course):
-    """Give a new course what nbgrader and grading would take seconds to make: it is the same for all."""
-    shared = course.root.parent / "equipment"
-    with FileLock(f"{shared}.lock"):
-        if not shared.exists():
-            first = temporary_course(shared)
-            with nbgrader_api(first) as api, api.gradebook:
-                pass
+@cache
+def empty_gradebook():
+    """The bytes of a new gradebook: nbgrader starts a process to make one, and it is the same for all courses."""
+    with TemporaryDirectory() as folder:
+        course = temporary_course(Path(folder))
+        with nbgrader_api(course) as api, api.gradebook:
+            pass
+        return (course.root / "gradebook.db").read_bytes()
+
+
+def equip(course, shelf):
+    """Give a new course what takes seconds to make, and time for its cells however busy the machine is."""
     if not (course.root / "gradebook.db").exists():
-        shutil.copy(shared / "gradebook.db", course.root)
+        (course.root / "gradebook.db").write_bytes(empty_gradebook())
     with (course.root / "nbgrader_config.py").open("a", encoding="utf-8") as config:
-        config.write(f"c.GradeSafely.shelf = {str(shared / 'library')!r}\n")
+        config.write(f"c.GradeSafely.shelf = {str(shelf)!r}\n")
+        config.write(f"c.GradeSafely.timeout = c.GradeSafely.total = {PATIENCE}\n")
 
 
 @contextmanager
 def graded_course(home, assignment, folder):
     """The assignment released and graded in a folder of its own; done once, whichever test process comes first."""
+    course = Course(folder)
     with FileLock(f"{folder}.lock"):
-        course = temporary_course(folder, home, assignment)
-        equip(course)
-        with nbgrader_api(course) as api:
-            graded = Graded(home, course, assignment, api)
-            graded.mistakes = plan_mistakes(graded)
-            done = folder / "graded"
-            if not done.exists():
-                release(course, assignment)
-                make_submissions(graded)
-                for student in ["untouched", "perfect", *graded.mistakes]:
-                    graded.autograde(student)
-                done.touch()
+        if not folder.exists():
+            draft = temporary_course(folder.with_suffix(".draft"), home, assignment)
+            equip(draft, folder.with_name("library"))
+            release(draft, assignment)
+            with nbgrader_api(draft) as api:
+                graded = Graded(home, draft, assignment, api)
+                grade_class(graded)
+                judge_mistakes(graded)
+            draft.root.rename(folder)
     with nbgrader_api(course) as api:
-        graded.api = api
-        yield graded
+        yield Graded(home, course, assignment, api)
 
 
 @pytest.fixture(scope="session")
@@ -201,20 +232,33 @@ def shared_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def scaffold(shared_folder):
-    """A course whose only assignment comes from `kernelcourse new`, with a catalogue that can be imported."""
+    """A course whose only assignment comes from `kernelcourse new`."""
     root = shared_folder / "scaffold"
     with FileLock(f"{root}.lock"):
         if not root.exists():
-            root.mkdir()
-            shutil.copy(ROOT / "nbgrader_config.py", root)
-            shutil.copytree(ROOT / "kernelcourse", root / "kernelcourse", ignore=shutil.ignore_patterns("__pycache__"))
-            assert main(["new", SCAFFOLD, "--course", str(root)]) == 0
+            draft = temporary_course(root.with_suffix(".draft")).root
+            shutil.copytree(ROOT / "kernelcourse", draft / "kernelcourse", ignore=shutil.ignore_patterns("__pycache__"))
+            (draft / "gradebook.db").write_bytes(empty_gradebook())
+            assert main(["new", SCAFFOLD, "--course", str(draft)]) == 0
+            draft.rename(root)
+    return Course(root)
+
+
+@contextmanager
+def importable(course):
+    """Let this process and those that it starts import the catalogues of another course."""
+    before = set(sys.modules)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(root), prepend=os.pathsep)
+        patch.setenv("PYTHONPATH", str(course.root), prepend=os.pathsep)
         patch.setattr(
-            kernelcourse.checking, "__path__", [*kernelcourse.checking.__path__, str(root / "kernelcourse/checking")]
+            kernelcourse.checking,
+            "__path__",
+            [*kernelcourse.checking.__path__, str(course.root / "kernelcourse/checking")],
         )
-        yield Course(root)
+        yield
+        for name in set(sys.modules) - before:
+            if name.startswith("kernelcourse.checking."):
+                del sys.modules[name]
 
 
 @pytest.fixture(scope="module", params=[*HERE.assignments(), SCAFFOLD])
@@ -225,7 +269,12 @@ def assignment(request):
 @pytest.fixture(scope="module")
 def home(request, assignment):
     """The course that the assignment lives in."""
-    return request.getfixturevalue("scaffold") if assignment == SCAFFOLD else HERE
+    if assignment != SCAFFOLD:
+        yield HERE
+    else:
+        scaffold = request.getfixturevalue("scaffold")
+        with importable(scaffold):
+            yield scaffold
 
 
 @pytest.fixture(scope="module")

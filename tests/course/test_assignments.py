@@ -5,10 +5,12 @@ import html
 import re
 
 import jupytext
+from nbgrader.utils import determine_grade
+from traitlets.config import Config
 
 from kernelcourse.checking import Claim, catalogue
 from kernelcourse.course.notebooks import cells, read_source
-from tests.course.conftest import RAISES, cell_by_id, grade_meta
+from tests.course.conftest import PATIENCE, RAISES, cell_by_id, grade_meta
 
 
 def points_by_cell(graded):
@@ -17,6 +19,18 @@ def points_by_cell(graded):
         for c in graded.solution().cells
         if grade_meta(c).get("grade")
     }
+
+
+def points_without(graded, chosen):
+    """The points of each check cell if the chosen pieces are wrong."""
+    return {
+        grade_id: sum(graded.pieces[name].points for name in names if name not in chosen)
+        for grade_id, names in graded.check_cells().items()
+    }
+
+
+def in_one_line(page):
+    return " ".join(html.unescape(page).split())
 
 
 # The text of an assignment
@@ -107,9 +121,10 @@ def test_a_perfect_submission_gets_full_marks(graded):
         for grade in gradebook.find_submission_notebook(graded.stem, graded.assignment, "perfect").grades:
             if grade.name in by_hand:
                 grade.manual_score = points[grade.name]
-        gradebook.db.commit()
+        gradebook.db.flush()
         submission = gradebook.find_submission(graded.assignment, "perfect")
         assert submission.score == submission.max_score == sum(points.values())
+        gradebook.db.rollback()  # other tests read this gradebook
 
 
 def test_an_untouched_submission_gets_nothing(graded):
@@ -124,30 +139,41 @@ def test_the_released_notebook_runs_from_top_to_bottom(graded):
 
 
 def test_each_usual_mistake_loses_exactly_its_points(graded):
-    for student, chosen in graded.mistakes.items():
-        scores = graded.scores(student)
-        for grade_id, names in graded.check_cells().items():
-            right = sum(graded.pieces[name].points for name in names if name not in chosen)
-            assert scores[grade_id] == right, (student, grade_id, chosen.keys())
+    judged = graded.judged()
+    assert len(judged) == len(graded.mistakes) * len(graded.check_cells())
+    for number, cell in judged:
+        grade_id = grade_meta(cell)["grade_id"]
+        earned, points = determine_grade(cell)  # nbgrader's rule
+        assert points == points_by_cell(graded)[grade_id]
+        assert earned == points_without(graded, graded.mistakes[number])[grade_id], (number, grade_id)
 
 
-def test_each_usual_mistake_shows_its_hint_in_the_feedback(graded):
-    for student, chosen in graded.mistakes.items():
-        page = " ".join(html.unescape(graded.feedback(student)).split())
-        for mistake in chosen.values():
-            assert mistake is RAISES or mistake.hint in page
+def test_each_usual_mistake_shows_its_hint(graded):
+    for number, cell in graded.judged():
+        box = in_one_line(cell.outputs[0].data["text/html"])
+        for name in graded.check_cells()[grade_meta(cell)["grade_id"]]:
+            mistake = graded.mistakes[number].get(name)
+            assert mistake is None or mistake.hint in box, (number, name)
+
+
+def test_a_mistaken_submission_loses_exactly_the_points_of_its_mistakes(graded):
+    scores = graded.scores("mistaken")
+    expected = points_without(graded, graded.mistaken)
+    assert {grade_id: scores[grade_id] for grade_id in expected} == expected
+
+
+def test_the_feedback_shows_the_hints(graded):
+    page = in_one_line(graded.feedback("mistaken"))
+    for mistake in graded.mistaken.values():
+        assert mistake is RAISES or mistake.hint in page
 
 
 def test_an_error_in_the_first_piece_leaves_the_later_points(graded):
-    student, chosen = list(graded.mistakes.items())[-1]
-    first, *later = graded.check_cells()
-    scores = graded.scores(student)
+    first, *_, last = graded.check_cells()
+    scores = graded.scores("mistaken")
     assert scores[first] == 0
-    assert "IndexError" in graded.feedback(student)
-    points = points_by_cell(graded)
-    unharmed = [cell for cell in later if not set(graded.check_cells()[cell]) & chosen.keys()]
-    assert unharmed
-    assert all(scores[cell] == points[cell] for cell in unharmed)
+    assert "IndexError" in graded.feedback("mistaken")
+    assert scores[last] == points_by_cell(graded)[last]
 
 
 def test_nothing_is_written_to_stderr_which_would_cost_points(graded):
@@ -160,7 +186,8 @@ def test_nbgrader_validates_a_perfect_submission(graded):
     from nbgrader.validator import Validator
 
     submitted = graded.course.root / "submitted" / "perfect" / graded.assignment / f"{graded.stem}.ipynb"
-    assert Validator().validate(str(submitted)) == {}
+    patient = Config({"Execute": {"timeout": PATIENCE, "startup_timeout": PATIENCE}})
+    assert Validator(config=patient).validate(str(submitted)) == {}
 
 
 def test_nbgrader_exports_the_grades(graded, tmp_path):
@@ -171,6 +198,6 @@ def test_nbgrader_exports_the_grades(graded, tmp_path):
         plugin.export(gradebook)
     with open(tmp_path / "grades.csv", newline="", encoding="utf-8") as file:
         rows = {row["student_id"]: row for row in csv.DictReader(file)}
-    assert set(rows) == {"perfect", "untouched", *graded.mistakes}
+    assert set(rows) == {"perfect", "untouched", "mistaken"}
     assert float(rows["untouched"]["score"]) == 0
     assert float(rows["perfect"]["max_score"]) == sum(points_by_cell(graded).values())
