@@ -52,7 +52,7 @@ def notebook(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def executed(notebook):
-    return check.execute(notebook, timeout=60)
+    return check.execute(notebook, timeout=600)
 
 
 def test_the_table_tells_pieces_points_and_hints(executed):
