@@ -74,3 +74,8 @@ lock:  ## resolve requirements.lock again from requirements.txt, to the newest v
 .PHONY: clean
 clean:  ## remove what was built (the virtual environment stays)
 	rm -rf _build .coverage build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.PHONY: test-hard
+test-hard: $(READY) system  ## run the tests three times in random order on a busy machine (FLAGS="tests/grading" RUNS=3 SEED=)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.hard --runs $(or $(RUNS),3) $(if $(SEED),--seed $(SEED)) \
+	  -n 2 --dist worksteal -q $(FLAGS)
