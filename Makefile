@@ -79,3 +79,7 @@ clean:  ## remove what was built (the virtual environment stays)
 test-hard: $(READY) system  ## run the tests three times in random order on a busy machine (FLAGS="tests/grading" RUNS=3 SEED=)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.hard --runs $(or $(RUNS),3) $(if $(SEED),--seed $(SEED)) \
 	  -n 2 --dist worksteal -q $(FLAGS)
+
+.PHONY: mutants
+mutants: $(READY)  ## change the library a little and see whether a test notices (COUNT=600 ONLY=kernelcourse/kernels)
+	$(BIN)/python -m tests.mutants $(if $(COUNT),--count $(COUNT)) $(if $(ONLY),--only $(ONLY)) $(FLAGS)

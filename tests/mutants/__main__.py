@@ -1,0 +1,465 @@
+"""`make mutants` changes the library a little, hundreds of times, and asks whether a test notices.
+
+`make mutants COUNT=600 ONLY=kernelcourse/kernels` draws so many changes from those files, in proportion to what there
+is to change. The tests of a changed line are those that execute it, by a map that is measured first and measured again
+for what was edited since: one test of each function first, the quickest ones first, within a limit of seconds. A test
+that runs the library in another process does not see the change there. The table and the survivors are written to
+_build/mutants. A survivor that no test could notice is listed in equivalent.toml, with the reason.
+
+The changed module is compiled in memory and imported by a fork of this process. Where bubblewrap is installed, all
+runs with the files of the machine read-only: a changed program may delete what it should not.
+"""
+
+import argparse
+import ast
+import contextlib
+import hashlib
+import importlib
+import importlib.abc
+import importlib.util
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import time
+import tomllib
+from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from tests.hard import ROOT, usable_cores
+from tests.mutants.changes import changes
+
+FOLDER = ROOT / "_build" / "mutants"
+EQUIVALENT = Path(__file__).with_name("equivalent.toml")
+# These look at pages and whole courses, in browsers and processes of their own.
+ELSEWHERE = ("tests/book", "tests/lab", "tests/benchmarks", "tests/course/test_assignments.py", "tests/mutants")
+WARM = ["scipy.optimize", "scipy.spatial.distance", "scipy.stats", "pytest", "hypothesis.extra.numpy", "sklearn.svm"]
+WARM += ["sklearn.utils.estimator_checks", "matplotlib.pyplot", "numba", "dask.array", "nbclient", "nbconvert"]
+WARM += ["jupytext", "nbgrader.apps", "IPython", "coverage"]
+OPTIONS = ["-q", "--assert=plain", "--tb=no", "--no-header", "--no-summary", "-p", "no:playwright"]
+FIRST, ALL = 1.5, 30.0  # seconds of tests that a change meets at first, and if none of them noticed
+COMPILED, ASKS_FOR_COMPILED = "kernelcourse/compiled.py", ("kernelcourse/fast.py", "return _loops()")
+
+
+@dataclass
+class Mutant:
+    path: str
+    number: int  # among the changes of its module
+    within: str
+    line: int
+    before: str
+    after: str
+    outcome: str = ""
+    tests: list = field(default_factory=list)
+
+    @property
+    def key(self):
+        return self.path, self.within, self.before, self.after
+
+
+# ---------------------------------------------------------------- processes
+
+
+def in_fork(work, seconds, log):
+    """Start work() in a fork that has so many seconds of processor time; its exit code says how it ended."""
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 99
+    try:
+        os.setsid()
+        with open(log, "wb") as file:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 3))
+        resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+        signal.alarm(int(20 * seconds))  # for waits without end; a busy machine is no reason
+        code = int(work())
+    finally:
+        os._exit(code)
+
+
+def run_all(jobs, workers):
+    """Run jobs, each (name, start) with start() -> pid; yield name and exit code as they end. Jobs may be added."""
+    running = {}
+    while jobs or running:
+        while jobs and len(running) < workers:
+            name, start = jobs.pop(0)
+            running[start()] = name
+        pid, status, usage = os.wait4(-1, 0)
+        if pid in running:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)  # what it left behind
+            yield running.pop(pid), os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime
+
+
+def warm_up():
+    """Import what the tests import, but for the library itself: the forks then have it."""
+    sys.modules.setdefault("rfc3987_syntax", None)  # as kernelcourse.course does: three seconds for nothing
+    os.environ |= {"MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1", "SCIPY_ARRAY_API": "1"}  # as tests/conftest.py
+    for name in WARM:
+        importlib.import_module(name)
+    assert not any(name.startswith("kernelcourse") for name in sys.modules)
+
+
+def in_a_cage():
+    """Start this program again where it can write to nothing but its own folder, if bubblewrap is there to do it."""
+    if shutil.which("bwrap") is None or os.environ.get("MUTANTS_CAGED"):
+        return
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    scratch = FOLDER / "tmp"
+    shutil.rmtree(scratch, ignore_errors=True)
+    (scratch / "home").mkdir(parents=True)
+    cage = ["bwrap", "--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--unshare-pid"]
+    cage += ["--bind", str(scratch), "/tmp", "--ro-bind", str(ROOT), str(ROOT), "--bind", str(FOLDER), str(FOLDER)]
+    cage += [
+        "--die-with-parent",
+        "--chdir",
+        str(ROOT),
+        "--setenv",
+        "HOME",
+        "/tmp/home",
+        "--setenv",
+        "MUTANTS_CAGED",
+        "1",
+    ]
+    os.execvp("bwrap", [*cage, sys.executable, "-m", "tests.mutants", *sys.argv[1:]])
+
+
+# ---------------------------------------------------------------- which test executes which line
+
+
+class Tracer:
+    """A plugin of pytest: the lines of the library that each test executes, and its seconds."""
+
+    def __init__(self):
+        import coverage
+
+        self.coverage = coverage.Coverage(data_file=None, config_file=False, source=[str(ROOT / "kernelcourse")])
+        self.seconds, self.outcomes = {}, defaultdict(set)
+
+    def pytest_sessionstart(self):
+        self.coverage.start()
+        self.coverage.switch_context("collect")
+
+    def pytest_runtest_logstart(self, nodeid):
+        self.coverage.switch_context("setup")
+        self.started = sum(os.times()[:4])  # of the processor: the machine may be busy with something else
+
+    def pytest_fixture_setup(self, fixturedef, request):
+        # A test alone has what its own fixtures execute; fixtures of a file or a run serve all tests of the file.
+        shared = fixturedef.scope != "function"
+        self.coverage.switch_context("setup" if shared else f"call|{request.node.nodeid}")
+
+    def pytest_runtest_call(self, item):
+        self.coverage.switch_context(f"call|{item.nodeid}")
+
+    def pytest_runtest_logreport(self, report):
+        self.outcomes[report.nodeid].add(report.outcome)
+
+    def pytest_runtest_logfinish(self, nodeid):
+        self.seconds[nodeid] = round(sum(os.times()[:4]) - self.started, 3)
+
+    def pytest_runtest_teardown(self, item):
+        self.coverage.switch_context("setup")
+
+    def result(self):
+        self.coverage.stop()
+        data = self.coverage.get_data()
+        good = {test: seconds for test, seconds in self.seconds.items() if self.outcomes[test] == {"passed"}}
+        lines = defaultdict(dict)  # file -> line -> tests, "" for all tests of the file
+        for path in data.measured_files():
+            name = str(Path(path).relative_to(ROOT))
+            for line, contexts in data.contexts_by_lineno(path).items():
+                tests = {context.partition("|")[2] if context.startswith("call|") else "" for context in contexts}
+                lines[name][line] = sorted(test for test in tests if test == "" or test in good)
+        return {"seconds": good, "lines": lines}
+
+
+def digest(path):
+    return hashlib.sha256((ROOT / path).read_bytes()).hexdigest()[:16]
+
+
+def map_file(path, saved):
+    """Run the tests of one file and save what they execute; in a fork."""
+    import pytest
+
+    tracer = Tracer()
+    code = pytest.main([*OPTIONS, f"--basetemp=/tmp/pytest-{os.getpid()}", path], plugins=[tracer])
+    result = tracer.result()
+    result["digests"] = {name: digest(name) for name in [path, *result["lines"]]}
+    saved.write_text(json.dumps(result))
+    return code
+
+
+def measure(workers, tell):
+    """The map of every file of tests: what was measured before, as long as the files that it is about are the same."""
+    files = [*sorted((ROOT / "tests").rglob("test_*.py")), *sorted((ROOT / "kernelcourse").rglob("*.py"))]
+    names = [str(path.relative_to(ROOT)) for path in files]
+    names = [name for name in names if not name.startswith(ELSEWHERE)]
+    names = [name for name in names if name.startswith("tests") or ">>> " in (ROOT / name).read_text()]
+    folder = FOLDER / "map"
+    folder.mkdir(parents=True, exist_ok=True)
+    saved = {name: folder / (name.replace("/", "-") + ".json") for name in names}
+    stale = [name for name in names if not is_fresh(saved[name])]
+    if stale:
+        tell(f"measuring which lines the tests of {len(stale)} files execute")
+    jobs = [(name, lambda name=name: start_map(name, saved[name])) for name in stale]
+    for name, code, seconds in run_all(jobs, workers):
+        found = len(json.loads(saved[name].read_text())["seconds"]) if saved[name].exists() else 0
+        tell(f"  {name}: {found} tests in {seconds:.0f} s" + (f", ended with {code}" if code else ""))
+    return {name: json.loads(saved[name].read_text()) for name in names if saved[name].exists()}
+
+
+def start_map(name, saved):
+    saved.unlink(missing_ok=True)
+    return in_fork(lambda: map_file(name, saved), 600, saved.with_suffix(".log"))
+
+
+def is_fresh(saved):
+    if not saved.exists():
+        return False
+    digests = json.loads(saved.read_text())["digests"]
+    return all((ROOT / name).exists() and digest(name) == old for name, old in digests.items())
+
+
+class Map:
+    """Which tests execute a line, those first that tell most for their seconds."""
+
+    def __init__(self, measured):
+        self.seconds = {test: seconds for one in measured.values() for test, seconds in one["seconds"].items()}
+        self.lines = defaultdict(lambda: defaultdict(set))
+        self.shared = defaultdict(lambda: defaultdict(set))  # by fixtures and imports: any test of the file may notice
+        for one in measured.values():
+            for path, lines in one["lines"].items():
+                for line, tests in lines.items():
+                    self.lines[path][int(line)] |= set(tests) - {""}
+                    if "" in tests:
+                        self.shared[path][int(line)] |= set(one["seconds"])
+
+    def of(self, path, lines, everywhere):
+        """The tests of some lines in order; `everywhere`: of all lines of the file, for what happens on import."""
+        if path == COMPILED:  # not traced: the tests of those who ask for it
+            path, text = ASKS_FOR_COMPILED
+            lines = [n for n, line in enumerate((ROOT / path).read_text().splitlines(), 1) if line.strip() == text]
+            everywhere = False
+        if everywhere:
+            return self.in_turns(set().union(*self.lines[path].values()))
+        direct = set().union(*[self.lines[path][line] for line in lines])
+        shared = set().union(*[self.shared[path][line] for line in lines])
+        return self.in_turns(direct) + self.in_turns(shared - direct)
+
+    def in_turns(self, tests):
+        """One test of each function, then the second of each, and so on; the quickest first."""
+        turns = defaultdict(list)
+        for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
+            turns[test.partition("[")[0]].append(test)
+        turn = {test: number for group in turns.values() for number, test in enumerate(group)}
+        return sorted(turn, key=lambda test: (turn[test], self.seconds[test], test))
+
+
+# ---------------------------------------------------------------- the changed library
+
+
+class Changed(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+    """Imports one module of the library with a change, all others as they are."""
+
+    def __init__(self, mutant):
+        self.path = ROOT / mutant.path
+        parts = Path(mutant.path).with_suffix("").parts
+        self.name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        self.number = mutant.number
+
+    def find_spec(self, name, path=None, target=None):
+        if name == self.name:
+            return importlib.util.spec_from_file_location(name, self.path, loader=self)
+        return None
+
+    def is_package(self, name):
+        return self.path.name == "__init__.py"
+
+    def get_source(self, name):
+        return self.path.read_text(encoding="utf-8")
+
+    def get_filename(self, name):
+        return str(self.path)
+
+    def get_code(self, name):
+        tree = ast.parse(self.get_source(name))
+        changes(tree)[self.number].make()
+        return compile(ast.fix_missing_locations(tree), str(self.path), "exec")
+
+
+class Chosen:
+    """A plugin of pytest: the chosen tests in their order; hypothesis does not look for the smallest example."""
+
+    def __init__(self, tests):
+        self.order = {test: number for number, test in enumerate(tests)}
+
+    def pytest_sessionstart(self):
+        from hypothesis import Phase, settings
+
+        settings.register_profile("mutants", settings(), phases=[Phase.explicit, Phase.generate], deadline=None)
+        settings.load_profile("mutants")
+
+    def pytest_collection_modifyitems(self, items):
+        items[:] = sorted((item for item in items if item.nodeid in self.order), key=lambda i: self.order[i.nodeid])
+
+
+def try_mutant(mutant, tests):
+    """Run tests on the changed library; in a fork. The code is pytest's, 0 if no test noticed."""
+    import pytest
+
+    if mutant.path == COMPILED:  # what numba has compiled before is not what the module says now
+        os.environ["NUMBA_CACHE_DIR"] = f"/tmp/numba-{os.getpid()}"
+    sys.meta_path.insert(0, Changed(mutant))
+    files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
+    code = pytest.main([*OPTIONS, "-x", f"--basetemp=/tmp/pytest-{os.getpid()}", *files], plugins=[Chosen(tests)])
+    shutil.rmtree(f"/tmp/pytest-{os.getpid()}", ignore_errors=True)
+    return 0 if code == pytest.ExitCode.NO_TESTS_COLLECTED else code
+
+
+def draw(paths, count, seed):
+    """So many changes, from every module in proportion to what there is to change in it, two at least."""
+    trees = {path: changes(ast.parse((ROOT / path).read_text(encoding="utf-8"))) for path in paths}
+    total = sum(map(len, trees.values()))
+    mutants = []
+    for path, found in trees.items():
+        share = min(len(found), max(2, round(count * len(found) / total)))
+        for number in sorted(random.Random(f"{seed} {path}").sample(range(len(found)), share)):
+            change = changes(ast.parse((ROOT / path).read_text(encoding="utf-8")))[number]
+            mutants.append(Mutant(path, number, change.within, change.statement.lineno, *change.make()))
+    return mutants
+
+
+def lines_of(mutant):
+    """The lines that execute a change, and whether it happens on import: outside functions, or in a signature."""
+    tree = ast.parse((ROOT / mutant.path).read_text(encoding="utf-8"))
+    change = changes(tree)[mutant.number]
+    statement = change.statement
+    inside = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and statement in list(ast.walk(n))[1:]]
+    last = statement.body[0].lineno - 1 if getattr(statement, "body", None) else statement.end_lineno
+    return range(statement.lineno, max(last, statement.lineno) + 1), not inside
+
+
+def within_seconds(tests, seconds, limit):
+    """The first tests that take so many seconds together, one at least."""
+    chosen, total = [], 0.0
+    for test in tests:
+        total += seconds[test] + 0.02
+        if chosen and total > limit:
+            break
+        chosen.append(test)
+    return chosen
+
+
+def try_all(mutants, tests_of, seconds_of, workers, tell):
+    """Try every mutant, first against a few tests, then against all that the limit allows."""
+    queue = []
+
+    def job(mutant, limit):
+        chosen = within_seconds(tests_of[id(mutant)], seconds_of, limit)
+        allowed = 20 + 5 * sum(seconds_of[test] for test in chosen)
+        log = FOLDER / "logs" / f"{mutant.path.replace('/', '-')}-{mutant.number}.log"
+        mutant.tests = chosen
+        return (mutant, limit), lambda: in_fork(lambda: try_mutant(mutant, chosen), allowed, log)
+
+    for mutant in mutants:
+        if tests_of[id(mutant)]:
+            queue.append(job(mutant, FIRST))
+        else:
+            mutant.outcome = "no test executes it"
+    done, spent = 0, 0.0
+    for (mutant, limit), code, seconds in run_all(queue, workers):
+        spent += seconds
+        if code == 0 and limit == FIRST and len(mutant.tests) < len(tests_of[id(mutant)]):
+            queue.append(job(mutant, ALL))
+            continue
+        mutant.outcome = "survived" if code == 0 else "killed" if code > 0 else f"killed by signal {-code}"
+        done += 1
+        if done % 25 == 0:
+            tell(f"  {done} of {len(mutants)} tried, {spent:.0f} s of processor time")
+
+
+# ---------------------------------------------------------------- what is told
+
+
+def table(mutants, equivalent):
+    """By module: mutants, killed, equivalent, survivors and their share of those that are not equivalent."""
+    rows = defaultdict(Counter)
+    for mutant in mutants:
+        kind = (
+            "killed"
+            if mutant.outcome.startswith("killed")
+            else "equivalent"
+            if mutant.key in equivalent
+            else "survived"
+        )
+        for name in (mutant.path, "all"):
+            rows[name][kind] += 1
+    lines = ["| module | mutants | killed | equivalent | survived | share |", "|---|---:|---:|---:|---:|---:|"]
+    for name, row in rows.items():
+        if name != "all":
+            lines.append(row_of(name, row))
+    return "\n".join([*lines, row_of("all", rows["all"])])
+
+
+def row_of(name, row):
+    share = row["survived"] / max(1, row["killed"] + row["survived"])
+    return f"| {name} | {row.total()} | {row['killed']} | {row['equivalent']} | {row['survived']} | {share:.1%} |"
+
+
+def known_equivalents():
+    """The changes that no test could notice, as they are listed: (file, within, before, after)."""
+    listed = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")).get("equivalent", []) if EQUIVALENT.exists() else []
+    return {(one["file"], one["within"], one["before"], one["after"]) for one in listed}
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tests.mutants", description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="kernelcourse", help="a file or folder of the library")
+    parser.add_argument("--count", type=int, default=600)
+    parser.add_argument("--seed", default="13")
+    parser.add_argument("--again", action="store_true", help="only those that survived the last time")
+    options = parser.parse_args()
+    paths = [str(p.relative_to(ROOT)) for p in sorted((ROOT / "kernelcourse").rglob("*.py"))]
+    paths = [path for path in paths if path.startswith(options.only.rstrip("/"))]
+    if not paths:
+        parser.error(f"--only expects a file or folder below kernelcourse, got {options.only}")
+    in_a_cage()
+    (FOLDER / "logs").mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(FOLDER / "numba"))
+    started = time.monotonic()
+
+    def tell(line):
+        print(f"{time.monotonic() - started:5.0f} s  {line}", flush=True)
+
+    warm_up()
+    workers = usable_cores()
+    where = Map(measure(workers, tell))
+    mutants = draw(paths, options.count, options.seed)
+    equivalent = known_equivalents()
+    survivors = FOLDER / "survivors.json"
+    if options.again:
+        last = {(m["path"], m["within"], m["before"], m["after"]) for m in json.loads(survivors.read_text())}
+        mutants = [mutant for mutant in mutants if mutant.key in last]
+    tell(f"{len(mutants)} mutants")
+    tests_of = {id(mutant): where.of(mutant.path, *lines_of(mutant)) for mutant in mutants}
+    try_all(mutants, tests_of, where.seconds, workers, tell)
+    left = [mutant for mutant in mutants if not mutant.outcome.startswith("killed") and mutant.key not in equivalent]
+    survivors.write_text(json.dumps([asdict(mutant) for mutant in left], indent=1, ensure_ascii=False))
+    text = "\n".join(
+        f"{m.path}:{m.line} ({m.within or 'module'}): {m.outcome}, {len(m.tests)} tests\n    {m.before}\n  → {m.after}"
+        for m in left
+    )
+    (FOLDER / "survivors.txt").write_text(text + "\n", encoding="utf-8")
+    (FOLDER / "table.md").write_text(table(mutants, equivalent) + "\n", encoding="utf-8")
+    print(text, table(mutants, equivalent), sep="\n\n")
+
+
+if __name__ == "__main__":
+    main()

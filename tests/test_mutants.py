@@ -1,0 +1,126 @@
+"""`make mutants`: which changes it makes, what it leaves alone, and which tests it asks first."""
+
+import ast
+import tomllib
+
+import pytest
+
+from tests.hard import ROOT
+from tests.mutants.__main__ import EQUIVALENT, Changed, Map, Mutant, draw, lines_of, table
+from tests.mutants.changes import changes
+
+
+def after(source):
+    """Each change of a source, as the changed statement reads."""
+    count = len(changes(ast.parse(source)))
+    return [changes(ast.parse(source))[number].make()[1] for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("a = b < c", ["a = b <= c", "a = b >= c"]),
+        ("a = b == c", ["a = b != c"]),
+        ("a = b + c", ["a = b - c"]),
+        ("a **= b", ["pass", "a *= b"]),
+        ("a = b and c", ["a = b or c"]),
+        ("a = not b", ["a = b"]),
+        ("a = -b", ["a = b"]),
+        ("a = 3", ["a = 4", "a = 2"]),
+        ("a = 0.5", ["a = 1.5"]),
+        ("a = True", ["a = False"]),
+        ("a = f(b, c=d)", ["a = f(b)"]),
+        ("f(b)", ["pass"]),
+        ("a.b = c", ["pass"]),
+        ("if a:\n    b = c", ["if not a:"]),
+        ("while a(b):\n    c = d", ["while not a(b):"]),
+        ("a = [b for b in c if b]", ["a = [b for b in c if not b]"]),
+        ("for a in b:\n    break", ["pass"]),
+        ("def f(a=True):\n    return a", ["def f(a=False):", "return None"]),
+        ("def f():\n    return a + b", ["return None", "return -(a + b)", "return a - b"]),
+        ("raise ValueError(f'{a + 1} of {2}', 3)", ["pass"]),
+        ("warnings.warn('a', stacklevel=2)", ["pass"]),
+    ],
+)
+def test_what_is_changed(source, expected):
+    assert after(source) == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""A docstring."""',
+        "import a",
+        "a: Literal[1] = b",
+        "def f(a: Literal[1]) -> Literal[2]: ...",
+        "if TYPE_CHECKING:\n    a = 1",
+        "if __name__ == '__main__':\n    main()",
+        "a = f'{b + 1}'",
+        "a = 'b' + c",
+        "raise NotImplementedError",
+        "@overload\ndef f(a=1): ...",
+        "a = f(b, alpha=0.5, linewidth=2)",
+        "a = b",
+    ],
+)
+def test_what_is_left_alone(source):
+    assert after(source) == []
+
+
+def test_examples_keep_their_numbers():
+    source = "def cases(rng):\n    if {}:\n        yield rng.normal(size=3)"
+    assert after(source.format("a < 5")) == ["if a <= 5:", "if a >= 5:", "pass", "yield rng.normal()"]
+
+
+def test_a_change_reaches_those_who_import_the_module():
+    path = "kernelcourse/lapack.py"
+    source = (ROOT / path).read_text(encoding="utf-8")
+    found = changes(ast.parse(source))
+    mutant = Mutant(path, len(found) - 1, "", 1, "", "")
+    changed = Changed(mutant)
+    assert changed.find_spec("kernelcourse.linalg") is None
+    assert changed.find_spec("kernelcourse.lapack").origin == str(ROOT / path)
+    tree = ast.parse(source)
+    changes(tree)[-1].make()
+    assert changed.get_code("kernelcourse.lapack") == compile(ast.fix_missing_locations(tree), ROOT / path, "exec")
+    assert changed.get_code("kernelcourse.lapack") != compile(source, ROOT / path, "exec")
+
+
+def test_one_test_of_each_function_comes_first_and_the_quickest_of_them():
+    lines = {"kernelcourse/a.py": {"7": ["t.py::f[1]", "t.py::f[2]", "t.py::g"], "8": ["t.py::g"], "9": [""]}}
+    seconds = {"t.py::f[1]": 3, "t.py::f[2]": 1, "t.py::g": 2}
+    where = Map({"t.py": {"seconds": seconds, "lines": lines}})
+    assert where.of("kernelcourse/a.py", [7], False) == ["t.py::f[2]", "t.py::g", "t.py::f[1]"]
+    assert where.of("kernelcourse/a.py", [8], False) == ["t.py::g"]
+    assert where.of("kernelcourse/a.py", [9], False) == ["t.py::f[2]", "t.py::g", "t.py::f[1]"]  # a fixture of the file
+    assert where.of("kernelcourse/a.py", [1], False) == []
+    assert where.of("kernelcourse/a.py", [1], True) == ["t.py::f[2]", "t.py::g", "t.py::f[1]"]
+
+
+def test_the_draw_is_spread_over_the_modules_and_always_the_same():
+    paths = ["kernelcourse/kernels/vectors.py", "kernelcourse/kernels/sets.py"]
+    drawn = draw(paths, 20, "13")
+    assert drawn == draw(paths, 20, "13") != draw(paths, 20, "14")
+    counts = [sum(mutant.path == path for mutant in drawn) for path in paths]
+    assert counts[0] > counts[1] >= 2
+    for mutant in drawn:
+        lines, on_import = lines_of(mutant)
+        assert mutant.line in lines and on_import == (mutant.within == "" or mutant.before.startswith(("class", "@")))
+
+
+def test_the_share_is_of_those_that_could_be_noticed():
+    outcomes = ["killed", "killed by signal 9", "survived", "no test executes it"]
+    mutants = [Mutant("a.py", number, "f", 1, f"a{number}", "b", outcome) for number, outcome in enumerate(outcomes)]
+    assert table(mutants, {mutants[2].key}).splitlines()[-1] == "| all | 4 | 2 | 1 | 1 | 33.3% |"
+
+
+def test_equivalent_mutants_are_changes_of_the_source_as_it_is():
+    for one in tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["equivalent"]:
+        assert len(one["reason"]) > 20, f"no reason is given for {one}"
+        tree = ast.parse((ROOT / one["file"]).read_text(encoding="utf-8"))
+        numbers = [n for n, change in enumerate(changes(tree)) if change.within == one["within"]]
+        texts = []
+        for number in numbers:
+            change = changes(ast.parse((ROOT / one["file"]).read_text(encoding="utf-8")))[number]
+            texts.append(change.make())
+        assert (one["before"], one["after"]) in texts, f"the source has changed: {one}"
