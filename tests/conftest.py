@@ -3,8 +3,9 @@
 import os
 import shutil
 
+import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import kernelcourse.course  # noqa: F401 - before anybody imports nbformat, which is three seconds quicker then
 
@@ -26,8 +27,11 @@ QUIET = [
 ]
 PATIENCE = 180_000  # ms for a page to get where it should, on a machine with other things to do
 
-# Machines are shared and noisy: a slow example is not a failure. Derandomised: a red run can be run again.
-settings.register_profile("course", deadline=None, max_examples=25, derandomize=True)
+# Machines are shared and noisy: neither a slow example nor a slow draw is a failure. Derandomised: a red run can be run
+# again.
+settings.register_profile(
+    "course", deadline=None, max_examples=25, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("course")
 
 
@@ -41,6 +45,12 @@ def pytest_runtest_makereport(item, call):
     if report.skipped and item.config.getoption("--no-skips") and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped, but --no-skips was given: {report.longrepr}"
+
+
+@pytest.fixture
+def rng():
+    """A generator of the test's own: what a test draws does not depend on the tests that ran before it."""
+    return np.random.default_rng(2026)
 
 
 @pytest.fixture(scope="module")

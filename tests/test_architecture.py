@@ -1,6 +1,7 @@
 """The shape of the package: who may import whom, how light it is, and that every public name is documented."""
 
 import ast
+import dis
 import inspect
 import re
 import subprocess
@@ -134,3 +135,20 @@ def test_no_test_is_without_an_assertion():
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 assert checks.search(ast.get_source_segment(source, node)), f"{path.name}::{node.name} asserts nothing"
+
+
+def functions(code):
+    """The code of every function in a module, the nested ones and methods included."""
+    for inner in filter(inspect.iscode, code.co_consts):
+        if not inner.co_name.startswith("<"):
+            yield inner
+        yield from functions(inner)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("test_*.py")), ids=lambda p: p.stem)
+def test_what_a_test_draws_does_not_depend_on_the_tests_before_it(path):
+    source = path.read_text(encoding="utf-8")
+    shared = set(re.findall(r"^(\w+) = np\.random\.default_rng\([^()]*\)$", source, re.M))
+    for function in functions(compile(source, path.name, "exec")):
+        read = {step.argval for step in dis.get_instructions(function) if step.opname == "LOAD_GLOBAL"}
+        assert not read & shared, f"{function.co_name} draws from its module's generator: take the fixture rng"

@@ -211,7 +211,7 @@ FORMULAS = [
 
 @pytest.mark.parametrize(("k", "formula"), FORMULAS, ids=lambda v: repr(v) if not callable(v) else "")
 @pytest.mark.parametrize("n", [1, 5, 90])
-def test_matrices_are_the_formula_in_tiles_and_triangles(way, k, formula, n):
+def test_matrices_are_the_formula_in_tiles_and_triangles(way, k, formula, n, rng):
     A = X[:n]
     gram = k(A)
     np.testing.assert_allclose(gram, formula(A, A), rtol=1e-12, atol=1e-12)
@@ -244,7 +244,7 @@ def test_a_subclass_with_a_formula_of_its_own_is_put_there_too(base):
     np.testing.assert_array_equal(Doubled(1.0).into(np.empty((90, 70)), X, Z), 2 * base(1.0)(X, Z))
 
 
-def test_many_columns_go_by_one_product(way):
+def test_many_columns_go_by_one_product(way, rng):
     wide = rng.normal(size=(30, tiles.MOST_COLUMNS + 8))
     exact = np.exp(-cdist(wide, wide, "sqeuclidean") / 50)
     np.testing.assert_allclose(Gaussian(5.0)(wide), exact, rtol=1e-12)
@@ -252,7 +252,7 @@ def test_many_columns_go_by_one_product(way):
     np.testing.assert_allclose(Polynomial(3)(wide), (wide @ wide.T + 1) ** 3, rtol=1e-12, atol=1e-9)
 
 
-def test_large_products_with_weights_are_made_in_slabs(way, monkeypatch):
+def test_large_products_with_weights_are_made_in_slabs(way, monkeypatch, rng):
     made = []
 
     def some_rows(A, B, factor):
@@ -291,7 +291,7 @@ def test_weights_that_do_not_fit_the_points_are_refused():
 @pytest.mark.parametrize(
     ("d", "limit"), [(2, True), (100, True), (40, False), (100, False)]
 )  # a product for every tile, of fewer columns where it has to be small, one product for all where it cannot be
-def test_matrices_larger_than_a_tile(way, k, formula, d, limit, monkeypatch):
+def test_matrices_larger_than_a_tile(way, k, formula, d, limit, monkeypatch, rng):
     if not limit:
         monkeypatch.setattr(pools, "controller", lambda: None)
     many = rng.normal(size=(333, d)) / np.sqrt(d)
@@ -327,7 +327,7 @@ def test_points_that_cannot_be_written_to_are_taken(way):
 
 
 @pytest.mark.parametrize("n", [1, 90, 300])
-def test_one_wrong_entry_of_a_symmetric_matrix_is_seen(way, n):
+def test_one_wrong_entry_of_a_symmetric_matrix_is_seen(way, n, rng):
     A = rng.normal(size=(n, n))
     A += A.T
     assert square(A) is A
@@ -356,7 +356,7 @@ def test_nearest_points_are_those_of_the_sorted_distances(way, kappa):
     np.testing.assert_array_equal(found, np.argsort(cdist(X, tied, "sqeuclidean"), axis=1, kind="stable")[:, :kappa])
 
 
-def test_nearest_points_among_many(way):
+def test_nearest_points_among_many(way, rng):
     many = rng.integers(0, 12, size=(3000, 2)).astype(float)  # many at the same place
     D = ((X[:20, None, :2].round() - many) ** 2).sum(axis=2)
     exact = np.argsort(D, axis=1, kind="stable")[:, :5]

@@ -55,7 +55,7 @@ def test_the_truncated_gaussian_is_the_lectures_vector_on_the_line():
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_the_truncated_gaussian_converges_from_below_on_the_diagonal(d):
+def test_the_truncated_gaussian_converges_from_below_on_the_diagonal(d, rng):
     X = rng.normal(size=(5, d))
     K = Gaussian(1.2)(X)
     errors, diagonals = [], []

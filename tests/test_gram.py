@@ -1,7 +1,5 @@
 """Functions of the Gram matrix, held against explicit features."""
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -49,7 +47,7 @@ def test_distances_in_feature_space():
     np.testing.assert_allclose(squared_feature_distances(k(X)), gaps**2, atol=1e-10)
 
 
-def test_is_psd_on_matrices_with_known_eigenvalues():
+def test_is_psd_on_matrices_with_known_eigenvalues(rng):
     Q, _ = np.linalg.qr(rng.normal(size=(5, 5)))
     for smallest, answer in [(0.0, True), (1e-3, True), (-1e-3, False), (-1e-13, True)]:
         assert is_psd(Q @ np.diag([smallest, 1, 2, 3, 4]) @ Q.T) is answer
@@ -77,10 +75,8 @@ def difference(X, Z):
     ],
 )
 def test_the_hunt_finds_a_counterexample_and_proves_it(no_kernel):
-    start = time.perf_counter()
     verdict = is_valid_kernel(no_kernel, rng=0)
-    assert time.perf_counter() - start < 10  # a second on an idle machine
-    assert not verdict
+    assert not verdict and verdict.tried <= 22  # it was found early, and then looked for little longer
     K = verdict.K
     assert verdict.a @ K @ verdict.a == pytest.approx(verdict.value)
     assert verdict.value < 0

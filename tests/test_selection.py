@@ -104,7 +104,7 @@ def test_cross_validation_leaves_the_estimator_alone_and_takes_objects():
     assert not hasattr(model, "a_")
 
 
-def test_learned_weights_align_at_least_as_well_as_any_one_kernel():
+def test_learned_weights_align_at_least_as_well_as_any_one_kernel(rng):
     grams = [Gaussian(0.1)(X), Gaussian(0.8)(X), Linear()(X), np.eye(40)]
     weights = alignment_weights(grams, t)
     assert (weights >= 0).all() and weights.sum() == pytest.approx(1)

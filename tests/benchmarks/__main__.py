@@ -37,10 +37,14 @@ if "--save" in sys.argv:
     for name in sorted({"bench_peers", "bench_growth"} & set(chosen)):
         measured = harness.RESULTS / f"{name.removeprefix('bench_')}.json"
         shutil.copy(measured, BOOK)
-        text = importlib.import_module(f"tests.benchmarks.{name}").for_the_book(json.loads(measured.read_text()))
+        text = importlib.import_module(f"tests.benchmarks.{name}").for_the_book(
+            json.loads(measured.read_text(encoding="utf-8"))
+        )
         (BOOK / measured.name).with_suffix(".txt").write_text(text, encoding="utf-8")  # a page would end in md
     if "bench_grading" in chosen:
         measured = harness.RESULTS / "grading.json"
         shutil.copy(measured, INSTRUCTORS)
-        text = importlib.import_module("tests.benchmarks.bench_grading").for_the_book(json.loads(measured.read_text()))
+        text = importlib.import_module("tests.benchmarks.bench_grading").for_the_book(
+            json.loads(measured.read_text(encoding="utf-8"))
+        )
         (INSTRUCTORS / "grading.md").write_text(text, encoding="utf-8")

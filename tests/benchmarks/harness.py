@@ -8,17 +8,16 @@ and who asks for it next, ours or the peer, waits for it.
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import platform
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
+from timeit import timeit
 
 RESULTS = Path(__file__).resolve().parents[2] / "_build" / "bench"
 
@@ -38,19 +37,6 @@ class Row:
     note: str = ""
 
 
-def seconds(function: Callable[[], object]) -> float:
-    """How long a call takes without Python's search for garbage, which depends on all that is in memory: as timeit."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        start = time.perf_counter()
-        function()
-        return time.perf_counter() - start
-    finally:
-        if collects:
-            gc.enable()
-
-
 TOLERATED = 0.02  # of the processors' time
 ATTEMPTS = 5
 LONGEST = 20.0  # seconds of a run that is worth doing again
@@ -59,13 +45,13 @@ LONGEST = 20.0  # seconds of a run that is worth doing again
 def undisturbed(function: Callable[[], object]) -> float:
     """Seconds of the first run that lost hardly anything to other machines on the host, or of the one that lost least.
 
-    >>> undisturbed(lambda: None) < 1
+    >>> undisturbed(lambda: None) > 0
     True
     """
     runs = []
     for _ in range(ATTEMPTS):
         before = taken_away()
-        took = seconds(function)
+        took = timeit(function, number=1)
         runs.append(((taken_away() - before) / (took * (os.cpu_count() or 1)), took))
         if runs[-1][0] <= TOLERATED or took > LONGEST:
             break
@@ -111,7 +97,7 @@ def compare(
 
 def alone(job: str, function: Callable[[], object], note: str = "") -> Row:
     """A time with no peer to hold it against."""
-    t = seconds(function)
+    t = timeit(function, number=1)
     return Row(job, "", t, t, float("nan"), float("nan"), float("nan"), (float("nan"),) * 2, note)
 
 

@@ -13,12 +13,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from timeit import timeit
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from tests.benchmarks.harness import seconds, undisturbed
+from tests.benchmarks.harness import undisturbed
 
 Measured = dict[str, Any]
 
@@ -157,7 +158,7 @@ def limits() -> dict[str, float]:
 
     def best(function: Callable[[], object], repeats: int = 5) -> float:
         function()
-        return min(seconds(function) for _ in range(repeats))
+        return min(timeit(function, number=1) for _ in range(repeats))
 
     n = 2000
     A = np.random.default_rng(0).normal(size=(n, n))

@@ -107,7 +107,7 @@ def test_few_rows_have_fewer_shares_than_threads(monkeypatch):
     assert (G, b) == (5.0, 15.0)
 
 
-def test_squares_are_added_in_place_and_to_nothing_else():
+def test_squares_are_added_in_place_and_to_nothing_else(rng):
     Phi, G = rng.normal(size=(7, 4)), np.asfortranarray(np.ones((4, 4)))
     add_squares(G, Phi[:, ::-1])
     np.testing.assert_allclose(np.tril(G), np.tril(1 + Phi[:, ::-1].T @ Phi[:, ::-1]), rtol=1e-12)
@@ -118,7 +118,7 @@ def test_squares_are_added_in_place_and_to_nothing_else():
             add_squares(wrong, Phi)
 
 
-def test_the_blocked_product_is_the_product():
+def test_the_blocked_product_is_the_product(rng):
     a = rng.normal(size=(25, 2))
     K = Gaussian(1.0)(X, Z)
     for memory in (8 * 4 * 25, 8 * 4 * 25 * 7, 2**28):
@@ -282,7 +282,7 @@ def test_uniform_landmarks_are_uniform():
     assert np.abs(counts - 600).max() < 4 * (2000 * 0.3 * 0.7) ** 0.5
 
 
-def test_kmeans_landmarks_find_every_cluster():
+def test_kmeans_landmarks_find_every_cluster(rng):
     clusters = np.concatenate(
         [rng.normal(scale=0.01, size=(size, 2)) + 10 * i for i, size in enumerate((500, 3, 2, 1))]
     )
@@ -299,7 +299,7 @@ def test_leverage_scores_from_all_points_are_exact():
     assert np.corrcoef(approximate, exact)[0, 1] > 0.8 and (approximate <= 1).all()
 
 
-def test_leverage_landmarks_do_better_than_uniform_ones_on_lopsided_data():
+def test_leverage_landmarks_do_better_than_uniform_ones_on_lopsided_data(rng):
     crowd = np.concatenate([rng.normal(scale=0.1, size=(480, 2)), rng.uniform(-6, 6, size=(20, 2))])
     kernel = Gaussian(1.0)
 
