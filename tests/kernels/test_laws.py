@@ -131,7 +131,7 @@ def points(fewest, most):
 
 @cache
 def pairs():
-    """Pairs of point sets as hypothesis chooses them: once for all kernels, since drawing takes longer than the laws."""
+    """Pairs of point sets as hypothesis chooses them: once for all kernels, as drawing takes longer than the laws."""
     drawn = []
 
     @given(X=points(1, 6), Z=points(1, 6))
