@@ -105,7 +105,10 @@ class Verdict:
     def __repr__(self) -> str:
         if self.valid:
             return f"no counterexample in {self.tried} samples (no proof that there is none)"
-        listed = np.array2string(np.asarray(self.points), precision=4) if len(self.points) <= 8 else "..."
+        try:
+            listed = np.array2string(np.asarray(self.points), precision=4) if len(self.points) <= 8 else "..."
+        except ValueError:  # objects of different lengths
+            listed = repr(self.points)
         return f"not a kernel: {self.reason}\npoints =\n{listed}" + (
             f"\na = {np.array2string(self.a, precision=4)}" if self.a is not None else ""
         )

@@ -14,14 +14,15 @@ from .lapack import call
 from .validation import Array, warn
 
 
-def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False) -> Array:
+def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False, quiet: bool = False) -> Array:
     r"""Solve $(K + \text{ridge}\, I)\, a = t$ by Cholesky; `t` may be a vector or have several columns.
 
     Where the matrix is singular or indefinite to working precision, an eigendecomposition takes over, and a warning
     says so: directions whose eigenvalue is lost in rounding get weight 0. They do not contribute to the function
     $\sum_i a_i k(x_i, \cdot)$, which is the limit of the ridge solutions as the ridge goes to 0.
 
-    `overwrite=True` lets the factor take the place of K, so that no second n x n matrix is needed.
+    `overwrite=True` lets the factor take the place of K, so that no second n x n matrix is needed. `quiet=True` does
+    without the warning: filters of warnings belong to the process, not to one of its threads.
 
     >>> solve_ridge(np.eye(2), np.array([2.0, 4.0]), ridge=1.0)
     array([1., 2.])
@@ -48,10 +49,11 @@ def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False) ->
     values, Q = linalg.eigh(A, check_finite=False)
     refuse_negative(values - ridge)
     keep = values > n * np.finfo(float).eps * max(abs(values[0]), abs(values[-1]))
-    warn(
-        f"K + ridge*I with ridge={ridge:g} {trouble}; solved by eigendecomposition, leaving out "
-        f"{n - keep.sum()} of {n} directions. A larger ridge avoids this."
-    )
+    if not quiet:
+        warn(
+            f"K + ridge*I with ridge={ridge:g} {trouble}; solved by eigendecomposition, leaving out "
+            f"{n - keep.sum()} of {n} directions. A larger ridge avoids this."
+        )
     Q = Q[:, keep]
     return (Q / values[keep]) @ (Q.T @ t)
 

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .estimators.base import one_column
 from .fast import side_by_side, workers
 from .gram import centre, centred_targets
 from .kernels.kernel import Kernel
 from .linalg import refuse_negative
-from .validation import Array, generator, real, same_length, square, vector, warn, whole
+from .validation import Array, generator, numeric, real, same_kind, same_length, square, vector, warn, whole
 
 Split = tuple[Any, Any]  # indices of the training points, indices of the points held out
 
@@ -69,6 +70,7 @@ def accuracy(y: Any, prediction: Any) -> float:
     if y.ndim != 1 or prediction.ndim != 1 or len(y) == 0:
         raise ValueError(f"y and prediction must be 1-D and not empty, got shapes {y.shape} and {prediction.shape}")
     same_length(prediction, "prediction", len(y))
+    same_kind(y, "y", prediction, "prediction")
     return float(np.mean(y == prediction))
 
 
@@ -91,22 +93,38 @@ def cross_validate(
     >>> cross_validate(Ridge(ridge=1e-9), X, 2 * X[:, 0], k_fold(6, 3, rng=0)).round(6)
     array([1., 1., 1.])
     """
-    X = X if isinstance(X, (np.ndarray, list, tuple)) else np.asarray(X)
-    y = np.asarray(y)
+    X = _indexable(X)
+    y = one_column(y)
     same_length(y, "y", len(X))
     scores = []
-    for train, test in _splits(folds):
+    for train, test in _splits(folds, len(X)):
         model = _fresh(estimator).fit(_rows(X, train), y[train])
         held_out = _rows(X, test)
         scores.append(model.score(held_out, y[test]) if metric is None else metric(y[test], model.predict(held_out)))
     return np.array(scores)
 
 
-def _splits(folds: Iterable[Split]) -> list[Split]:
-    splits = list(folds)
+def _indexable(X: Any) -> Any:
+    """Points that rows can be taken from: an array or a list."""
+    if hasattr(X, "toarray"):
+        numeric(X, "X")  # which says what to do with a sparse matrix
+    return X if isinstance(X, (np.ndarray, list, tuple)) else np.asarray(X)
+
+
+def _splits(folds: Iterable[Split], n: int) -> list[Split]:
+    splits = [(_indices(train, n), _indices(test, n)) for train, test in folds]
     if not splits:
         raise ValueError("folds must hold at least one split into training and test points, got none")
     return splits
+
+
+def _indices(chosen: Any, n: int) -> Any:
+    """Indices of points, also where a mask says which."""
+    chosen = np.asarray(chosen)
+    if chosen.dtype != bool:
+        return chosen
+    same_length(chosen, "a mask in folds", n)
+    return np.flatnonzero(chosen)
 
 
 class Search(NamedTuple):
@@ -147,11 +165,17 @@ def grid_search(
         if metric not in (None, accuracy, mean_squared_error):
             raise ValueError(f"larger_is_better must say which values of the metric {metric!r} are good")
         larger_is_better = metric is not mean_squared_error
-    folds = _splits(folds)
+    y = one_column(y)
+    folds = _splits(folds, len(_indexable(X)))
     scores = _along_paths(estimator, X, y, settings, folds, metric)
     if scores is None:
         scores = np.array([cross_validate(_fresh(estimator, **s), X, y, folds, metric).mean() for s in settings])
-    best = int(scores.argmax() if larger_is_better else scores.argmin())
+    if np.isnan(scores).all():
+        raise ValueError("every setting of the grid has the score NaN: none is the best")
+    if np.isnan(scores).any():
+        first = settings[int(np.isnan(scores).argmax())]
+        warn(f"{np.isnan(scores).sum()} of {len(scores)} settings have the score NaN and are left out, first {first!r}")
+    best = int(np.nanargmax(scores) if larger_is_better else np.nanargmin(scores))
     fitted = _fresh(estimator, **settings[best]).fit(X, y)
     return Search(settings, scores, settings[best], float(scores[best]), fitted)
 
@@ -172,7 +196,6 @@ def _along_paths(
     path = vars(type(estimator)).get("path")  # of the class itself: a subclass may fit in another way
     if path is None or path not in settings[0]:
         return None
-    y = np.asarray(y)
     scores = np.empty((len(settings), len(folds)))
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, setting in enumerate(settings):
@@ -184,9 +207,9 @@ def _along_paths(
         jobs: list[Callable[[], list[float] | None]] = []
         for members in batch:
             model = _fresh(estimator, **settings[members[0]])
-            points = model._points(X)
+            points = model._training_points(X)
             same_length(y, "y", len(points))
-            K = model.kernel(points)
+            K = model.kernel_(points)
             values = [settings[i][path] for i in members]
             jobs += [partial(_fold_scores, _fresh(model), K, y, fold, values, metric) for fold in folds]
         found = side_by_side(jobs) if in_threads else [job() for job in jobs]
@@ -207,7 +230,7 @@ def _fold_scores(
     metric: Callable[[Any, Any], float] | None,
 ) -> list[float] | None:
     """The score for every value along the path, or None where the model wants a fit for each."""
-    train, test = np.asarray(fold[0]), np.asarray(fold[1])
+    train, test = fold
     # Twice as fast as `K[np.ix_(train, train)]`.
     predictions = model._along_path(K[train].take(train, axis=1), y[train], K[test].take(train, axis=1), values)
     if predictions is None:

@@ -6,6 +6,7 @@ import numbers
 import sys
 import warnings
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -63,6 +64,16 @@ def numeric(values: ArrayLike, name: str) -> Array:
     return array
 
 
+def rows(X: Any) -> Any:
+    """A data frame or a series as its array: a frame itself runs over the names of its columns."""
+    return X.to_numpy() if hasattr(X, "to_numpy") else X
+
+
+def owned(X: Any) -> Any:
+    """A copy that shares nothing with the caller's array or objects."""
+    return X.copy() if isinstance(X, np.ndarray) and X.dtype != object else deepcopy(X)
+
+
 def points(X: ArrayLike, name: str = "X") -> Array:
     """`X` as n points in rows: a finite float array of shape (n, d) with n, d >= 1."""
     array = numeric(X, name)
@@ -96,6 +107,17 @@ def same_length(values: Any, name: str, length: int | None) -> None:
         raise ValueError(f"{name} has {len(values)} entries, but {length} are wanted")
 
 
+def same_kind(labels: Any, name: str, others: Any, other_name: str) -> None:
+    """Refuse to compare text with numbers: '1' and 1 are never equal."""
+    if _is_text(labels) != _is_text(others):
+        texts, rest = (name, other_name) if _is_text(labels) else (other_name, name)
+        raise ValueError(f"{name} and {other_name} hold labels of different kinds: {texts} text, {rest} something else")
+
+
+def _is_text(labels: Any) -> bool:
+    return labels.dtype.kind in "US" or (labels.dtype == object and all(isinstance(v, (str, bytes)) for v in labels))
+
+
 def square(K: ArrayLike, name: str = "K") -> Array:
     """`K` as a finite square float matrix that is symmetric up to rounding."""
     if _seen_to_be_symmetric(K):
@@ -104,10 +126,11 @@ def square(K: ArrayLike, name: str = "K") -> Array:
     n, m = array.shape
     if n != m:
         raise ValueError(f"{name} must be square, got shape {array.shape}")
-    if not _symmetric(array, 0.0) and not _symmetric(array, 1e-8 * float(np.abs(array).max())):
+    if not _symmetric(array, 0.0) and not _symmetric(array, 1e-6 * float(np.abs(array).max())):  # of single precision
         i, j = np.unravel_index(np.argmax(np.abs(array - array.T)), array.shape)
         raise ValueError(
-            f"{name} must be symmetric, but {name}[{i}, {j}] = {array[i, j]:g} and {name}[{j}, {i}] = {array[j, i]:g}"
+            f"{name} must be symmetric, but {name}[{i}, {j}] = {float(array[i, j])!r} and "
+            f"{name}[{j}, {i}] = {float(array[j, i])!r}"
         )
     return array
 
@@ -123,11 +146,11 @@ def _seen_to_be_symmetric(K: Any) -> TypeGuard[Array]:
     if not (K.flags.c_contiguous and K.flags.writeable) or (loops := compiled(K.size)) is None:
         return False
     seen: list[bool] = []
-    in_threads(lambda rows: seen.append(loops.symmetric(K, rows.start, rows.stop)), _rows(K), K.size)
+    in_threads(lambda rows: seen.append(loops.symmetric(K, rows.start, rows.stop)), _tiles(K), K.size)
     return all(seen)
 
 
-def _rows(K: Array) -> list[slice]:
+def _tiles(K: Array) -> list[slice]:
     return list(slabs(len(K), 1, entries=TILE))
 
 
@@ -136,12 +159,12 @@ def _symmetric(K: Array, slack: float) -> bool:
     apart: list[slice] = []
 
     def compare(rows: slice) -> None:
-        for columns in _rows(K)[rows.start // TILE :]:
+        for columns in _tiles(K)[rows.start // TILE :]:
             one, other = K[rows, columns], K[columns, rows].T
             if not apart and not (np.array_equal(one, other) if slack == 0 else np.abs(one - other).max() <= slack):
                 apart.append(rows)
 
-    in_threads(compare, _rows(K), K.size)
+    in_threads(compare, _tiles(K), K.size)
     return not apart
 
 
@@ -200,7 +223,7 @@ def whole(value: Any, name: str, *, at_least: int = 0) -> int:
 
 def choice(value: Any, name: str, allowed: Sequence[str]) -> str:
     """`value` as one of the allowed words."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     return str(value)
 

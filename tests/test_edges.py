@@ -1,5 +1,7 @@
 """Corners where a library can go silently wrong: cancellation, overflow, misread functions, half-done fits."""
 
+import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -12,11 +14,13 @@ from kernelcourse import (
     Bilinear,
     Constant,
     Cosine,
+    Exponential,
     Gaussian,
     KernelLogisticRegression,
     KernelNeighbors,
     KernelRidge,
     KernelSVM,
+    Laplacian,
     Linear,
     LogisticRegression,
     Matern,
@@ -24,6 +28,7 @@ from kernelcourse import (
     Perceptron,
     Periodic,
     Polynomial,
+    RationalQuadratic,
     Ridge,
     SemiparametricRidge,
     SoftmaxRegression,
@@ -248,3 +253,58 @@ def test_alignment_of_large_and_small_matrices():
 def test_the_learned_kernel_is_that_of_the_learned_features():
     model = MLP(epochs=5).fit(X, y)
     np.testing.assert_allclose(model.kernel()(X), model.features(X) @ model.features(X).T)
+
+
+def test_a_rational_quadratic_tends_to_the_gaussian():
+    line = np.linspace(0, 1, 40)[:, None]
+    for alpha in (1e8, 1e13, 1e16):
+        K = RationalQuadratic(1.0, alpha=alpha)(line)
+        np.testing.assert_allclose(K, Gaussian(1.0)(line), atol=1e-8)
+        assert is_psd(K, tol=1e-13)
+
+
+@pytest.mark.parametrize("nu", [3.3, 19.5, 20.5, 40.0, 60.0, 100.0])
+def test_a_smooth_matern_kernel_has_no_negative_eigenvalue(nu):
+    for length in (0.3, 1.0, 10.0):
+        assert is_psd(Matern(length, nu=nu)(np.linspace(0, 1, 60)[:, None]), tol=1e-13)
+
+
+@pytest.mark.parametrize("nu", [20.5, 33.5, 99.5])
+def test_a_smooth_matern_kernel_is_its_closed_form(nu):
+    r, p = np.linspace(0, 3, 200), round(nu - 0.5)
+    s = np.sqrt(2 * nu) * r
+    factors = [math.factorial(p + i) / (math.factorial(i) * math.factorial(p - i)) for i in range(p + 1)]
+    exact = np.exp(-s) * sum(float(c) * (2 * s) ** (p - i) / 1.0 for i, c in enumerate(factors))
+    exact *= math.factorial(p) / math.factorial(2 * p)
+    np.testing.assert_allclose(Matern(1.0, nu=nu)([[0.0]], r[:, None])[0], exact, rtol=1e-11)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian, Laplacian, Exponential, RationalQuadratic, Matern])
+@pytest.mark.parametrize("width", [1e-300, 1e-310])
+def test_a_tiny_width_tells_all_points_apart_without_a_warning(kernel, width):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(kernel(width)([[0.0], [1.0], [30.0]]), np.eye(3))
+
+
+def test_a_gram_matrix_in_single_precision_is_symmetric():
+    s = np.random.default_rng(3).uniform(0.5, 2, size=(30, 1)).astype(np.float32)
+    K = (s * Gaussian(1.0)(X).astype(np.float32)) * s.T
+    assert not np.array_equal(K, K.T)
+    np.testing.assert_allclose(dual_weights(K, t, ridge=1.0), dual_weights((K + K.T) / 2, t, ridge=1.0), atol=1e-5)
+
+
+def test_numbers_that_differ_are_printed_so():
+    K = np.array([[1.0, 0.1], [0.1 + 1e-5, 1.0]])
+    with pytest.raises(ValueError, match=r"K\[0, 1\] = 0.1 and K\[1, 0\] = 0.10001"):
+        dual_weights(K, [1.0, 2.0], ridge=1.0)
+
+
+def test_a_learned_kernel_stays_when_its_network_is_trained_again():
+    model = MLP(hidden=(4,), epochs=5).fit(X, y)
+    k = model.kernel()
+    K, prediction = k(X), KernelRidge(k).fit(X, t)
+    before = prediction.predict(X)
+    model.fit(X[::-1], y)
+    np.testing.assert_array_equal(k(X), K)
+    np.testing.assert_array_equal(prediction.predict(X), before)

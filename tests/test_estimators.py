@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -20,9 +21,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelcourse import (
     MLP,
+    CGRidge,
     Constant,
+    Exponential,
     Gaussian,
     Hamming,
+    Intersection,
     KernelLogisticRegression,
     KernelNeighbors,
     KernelPerceptron,
@@ -32,11 +36,14 @@ from kernelcourse import (
     Linear,
     LogisticRegression,
     MLPRegressor,
+    NystromRidge,
     Perceptron,
     Polynomial,
+    Positions,
     RegularizationNetwork,
     Ridge,
     SemiparametricRidge,
+    ShortestPath,
     SoftmaxRegression,
     Spectrum,
     monomials,
@@ -301,3 +308,149 @@ def test_unfitted_without_scikit_learn_in_memory():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.split() == ["ours", "False"]
+
+
+def changed_after_fit(model):
+    """Other values for all parameters of an estimator that `predict` could be tempted to read."""
+    other = {
+        "kernel": Polynomial(7),
+        "parametric": Polynomial(5),
+        "phi": lambda X: X[:, :1],
+        "offset": "free" if isinstance(model.get_params().get("offset"), str) else False,
+        "kappa": 900,
+        "ridge": 77.0,
+        "lam": 77.0,
+        "gamma": 77.0,
+        "hidden": (99,),
+        "activation": "relu",
+    }
+    return {name: value for name, value in other.items() if name in model.get_params(deep=False)}
+
+
+@pytest.mark.parametrize("model", REGRESSORS + CLASSIFIERS, ids=repr)
+def test_parameters_take_effect_with_the_next_fit(model):
+    fitted = clone(model).fit(X, t if is_regressor(model) else y)
+    before = fitted.predict(new)
+    fitted.set_params(**changed_after_fit(fitted))
+    np.testing.assert_array_equal(fitted.predict(new), before)
+
+
+def test_the_fitted_kernel_and_the_parametric_part_stay():
+    model = SemiparametricRidge(Gaussian(1.0), Linear(), ridge=0.1).fit(X, t)
+    before, w = model.parts(new), model.w_
+    model.set_params(kernel=Gaussian(9.0), parametric=Polynomial(2))
+    assert (model.kernel_, model.parametric_) == (Gaussian(1.0), Linear())
+    np.testing.assert_array_equal(model.parts(new), before)
+    np.testing.assert_array_equal(model.w_, w)
+
+
+def test_a_setting_that_fails_leaves_every_parameter_as_it_was():
+    model = KernelRidge(ridge=0.5)
+    with pytest.raises(ValueError, match="sigma must be a finite number > 0, got -1"):
+        model.set_params(ridge=5.0, kernel__sigma=-1)
+    with pytest.raises(ValueError, match="Invalid parameter 'width'"):
+        model.set_params(kernel=Linear(), width=2)
+    assert repr(model) == "KernelRidge(ridge=0.5)"
+
+
+def test_there_are_no_weights_of_a_part_without_finite_features():
+    model = SemiparametricRidge(Gaussian(1.0), Gaussian(3.0)).fit(X, t)
+    assert not hasattr(model, "w_")
+    with pytest.raises(AttributeError, match=r"w_ does not exist: .*infinitely many features"):
+        _ = model.w_
+
+
+@pytest.mark.parametrize(
+    ("kernel", "objects", "change"),
+    [
+        (Intersection(), [{1, 2}, {2, 3}, {4}], lambda objects: objects[0].clear()),
+        (Spectrum(2), np.array(["abab", "bbab", "aaab"], dtype=object), lambda objects: objects.fill("zzzz")),
+        (Spectrum(2), ["abab", "bbab", "aaab"], lambda objects: objects.reverse()),
+        (ShortestPath(), np.array([[[0, 1], [1, 0]], [[0, 0], [0, 0]]]), lambda objects: objects.fill(0)),
+        (Hamming(0.5), [["a", "b"], ["b", "b"]], lambda objects: objects[0].reverse()),
+    ],
+)
+@pytest.mark.parametrize("model", [KernelRidge(), CGRidge(), NystromRidge(), KernelNeighbors(kappa=1)], ids=repr)
+def test_changing_objects_after_fitting_changes_nothing(model, kernel, objects, change):
+    objects, target = deepcopy(objects), np.arange(len(objects))
+    new = deepcopy(objects)
+    fitted = clone(model).set_params(kernel=kernel).fit(objects, target)
+    before = fitted.predict(new)
+    change(objects)
+    np.testing.assert_array_equal(fitted.predict(new), before)
+
+
+@pytest.mark.parametrize("kernel", [Hamming(0.5), Hamming(0.5) + 1, Positions().weighted(lambda row: len(set(row)))])
+def test_a_data_frame_of_symbols_is_taken_by_its_rows(kernel):
+    symbols = [["a", "b"], ["a", "a"], ["b", "b"]]
+    frame, target = pd.DataFrame(symbols, columns=["ab", "ba"]), [1.0, 2.0, 3.0]
+    model = KernelRidge(kernel).fit(symbols, target)
+    np.testing.assert_allclose(kernel(frame), kernel(symbols))
+    np.testing.assert_allclose(KernelRidge(kernel).fit(frame, target).predict(frame), model.predict(symbols))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        2 * Gaussian(0.1),
+        Gaussian(0.1).on([0]),
+        Gaussian(0.1).on([1, 0]).on([0, 1]),
+        Gaussian(0.1).normalized(),
+        Gaussian(0.1) ** 2,
+        Gaussian(0.1).exp(),
+        Gaussian(0.1) + Gaussian(0.2) + 1,
+        Gaussian(0.1) * Exponential(0.1),
+        Laplacian(0.01),
+        0.5 * Laplacian(0.01).on(0) + Laplacian(0.02).on(0),
+    ],
+    ids=repr,
+)
+def test_neighbours_beyond_the_smallest_kernel_value_are_told_apart(kernel):
+    train, test = np.array([[0.0, 0.0], [100.0, 0.0], [300.0, 0.0]]), [[80.0, 0.0], [210.0, 0.0], [20.0, 0.0]]
+    model = KernelNeighbors(kernel, kappa=1).fit(train, ["a", "b", "c"])
+    assert list(model.predict(test)) == ["b", "c", "a"]
+
+
+def test_sums_over_different_columns_are_not_taken_for_one_distance():
+    kernel = Gaussian(1.0).on([0]) + Gaussian(10.0).on([1])
+    model = KernelNeighbors(kernel, kappa=1).fit([[0.0, 5.0], [4.0, 0.0]], ["a", "b"])
+    assert list(model.predict([[0.0, 0.0]])) == ["a"]  # which is farther away, but not in the first column
+
+
+def test_labels_of_different_kinds_are_named():
+    numbers = (y == "yes").astype(int)
+    model = KernelSVM().fit(X, numbers)
+    with pytest.raises(ValueError, match="y and the predicted labels hold labels of different kinds"):
+        model.score(X, numbers.astype(str))
+    with pytest.raises(ValueError, match="y holds labels of different kinds"):
+        KernelSVM().fit(X[:4], [1, "1", 2, "2"])
+
+
+def test_a_column_of_targets_is_scored_like_a_vector():
+    model = KernelRidge().fit(X, t)
+    with pytest.warns(UserWarning, match="column-vector"):
+        assert model.score(X, t[:, None]) == model.score(X, t)
+
+
+def test_the_kernel_machine_is_logistic_regression_for_two_classes_and_softmax_for_more():
+    kernel = Linear() + 1
+    two = KernelLogisticRegression(kernel, ridge=0.5).fit(X, y).predict_proba(new)
+    np.testing.assert_allclose(two, LogisticRegression(ridge=0.5).fit(X, y).predict_proba(new), atol=1e-7)
+    many = KernelLogisticRegression(kernel, ridge=0.5).fit(X, three).predict_proba(new)
+    np.testing.assert_allclose(many, SoftmaxRegression(ridge=0.5).fit(X, three).predict_proba(new), atol=1e-7)
+
+
+def test_an_offset_that_is_no_word_is_named():
+    with pytest.raises(ValueError, match="offset must be one of 'none', 'penalised', 'free', got array"):
+        KernelRidge(offset=np.array(["none", "free"])).fit(X, t)
+
+
+def test_a_map_that_works_in_place_leaves_the_points_alone():
+    def doubled(X):
+        X *= 2
+        return X
+
+    data = X.copy()
+    model = Ridge(doubled).fit(data, t)
+    np.testing.assert_array_equal(model.predict(data), Ridge(lambda X: 2 * X).fit(X, t).predict(X))
+    np.testing.assert_array_equal(data, X)

@@ -133,3 +133,9 @@ def test_centring_needs_matching_sizes():
         centre(np.ones((2, 3)), np.eye(2))
     with pytest.raises(ValueError, match="symmetric"):
         centre([[1.0, 2.0], [0.0, 1.0]])
+
+
+def test_a_verdict_on_objects_of_different_lengths_can_be_printed():
+    sample = [(1, 2), (1, 2, 3), (4,), (2, 4)]
+    verdict = is_valid_kernel(lambda s, u: 1.0 if len(s) != len(u) else 0.0, sample=sample, rng=0)
+    assert not verdict and all(repr(point) in repr(verdict) for point in verdict.points)

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
 from kernelcourse import (
     Gaussian,
+    KernelCourseWarning,
     KernelRidge,
     KernelSVM,
     Linear,
@@ -149,3 +151,63 @@ def test_learned_weights_do_not_depend_on_the_scale_of_a_kernel():
 def test_bad_input_is_named(bad, words):
     with pytest.raises(ValueError, match=words):
         bad()
+
+
+@pytest.mark.parametrize("grid", [{"ridge": [1e-3]}, {"ridge": [1e-3], "offset": ["free"]}], ids=str)
+def test_the_score_of_one_point_is_refused_and_its_error_is_not(grid):
+    folds = [(np.delete(np.arange(40), i), [i]) for i in range(40)]
+    grid = {"kernel__sigma": [1e-6, 1.0], **grid}
+    with pytest.raises(ValueError, match=r"R² of one point is undefined.*metric=mean_squared_error"):
+        grid_search(KernelRidge(), X, t, grid, folds)
+    assert grid_search(KernelRidge(), X, t, grid, folds, mean_squared_error).best["kernel__sigma"] == 1.0
+
+
+def test_a_setting_without_a_score_is_never_the_best():
+    def metric(truth, prediction):
+        return np.nan if np.abs(prediction).max() < 1e-3 else mean_squared_error(truth, prediction)
+
+    folds = k_fold(40, 4, rng=0)
+    for larger in (False, True):
+        with pytest.warns(KernelCourseWarning, match=r"1 of 2 settings have the score NaN .* first \{'ridge': 1000000"):
+            found = grid_search(KernelRidge(), X, t, {"ridge": [1e6, 0.1]}, folds, metric, larger_is_better=larger)
+        assert found.best == {"ridge": 0.1}
+    with pytest.raises(ValueError, match="every setting of the grid has the score NaN"):
+        grid_search(KernelRidge(), X, t, {"ridge": [1e6]}, folds, metric, larger_is_better=False)
+
+
+@pytest.mark.parametrize("points", [X, X.tolist()], ids=["array", "list"])
+def test_folds_may_be_masks(points):
+    fold_of = np.arange(40) % 4
+    masks = [(fold_of != i, fold_of == i) for i in range(4)]
+    indices = [(np.flatnonzero(train), np.flatnonzero(test)) for train, test in masks]
+    expected = cross_validate(KernelRidge(), X, t, indices)
+    np.testing.assert_array_equal(cross_validate(KernelRidge(), points, t, masks), expected)
+    search = [grid_search(KernelRidge(), points, t, {"ridge": [0.1, 1.0]}, folds) for folds in (masks, indices)]
+    np.testing.assert_array_equal(search[0].scores, search[1].scores)
+    with pytest.raises(ValueError, match="a mask in folds has 39 entries, but 40 are wanted"):
+        cross_validate(KernelRidge(), points, t, [(fold_of[1:] != 0, fold_of[1:] == 0)])
+
+
+def test_a_sparse_matrix_is_refused_with_advice():
+    for use in (cross_validate, lambda model, X, t, folds: grid_search(model, X, t, {"ridge": [1.0]}, folds)):
+        with pytest.raises(TypeError, match=r"X is a sparse matrix.*X.toarray\(\)"):
+            use(KernelRidge(), csr_array(X), t, k_fold(40, 4, rng=0))
+
+
+def test_a_column_of_targets_is_a_vector_with_a_warning():
+    folds = k_fold(40, 4, rng=0)
+    for metric in (None, mean_squared_error):
+        with pytest.warns(UserWarning, match="column-vector"):
+            scores = cross_validate(KernelRidge(), X, t[:, None], folds, metric)
+        np.testing.assert_array_equal(scores, cross_validate(KernelRidge(), X, t, folds, metric))
+    with pytest.warns(UserWarning, match="column-vector"):
+        found = grid_search(KernelRidge(), X, t[:, None], {"ridge": [0.1, 1.0]}, folds)
+    np.testing.assert_array_equal(found.scores, grid_search(KernelRidge(), X, t, {"ridge": [0.1, 1.0]}, folds).scores)
+
+
+def test_text_is_not_compared_with_numbers():
+    with pytest.raises(ValueError, match="y and prediction hold labels of different kinds"):
+        accuracy(["0", "1"], [0, 1])
+    with pytest.raises(ValueError, match="y and prediction hold labels of different kinds"):
+        accuracy(np.array([0, 1]), np.array(["0", "1"], dtype=object))
+    assert accuracy([True, False], [1, 1]) == 0.5

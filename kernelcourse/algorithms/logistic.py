@@ -10,7 +10,6 @@ respect to $a$ is $Kr$, which a singular $K$ can hide.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from math import exp
 from typing import NamedTuple
@@ -22,7 +21,6 @@ from ..fast import compiled, in_rows, one_thread
 from ..linalg import add_multiple, refuse_indefinite, solve_ridge, times
 from ..validation import (
     Array,
-    KernelCourseWarning,
     generator,
     numeric,
     points,
@@ -534,9 +532,7 @@ def _solve_weighted(K: Array, p: Array, R: Array, ridge: float) -> Array:
 
 def _solve_quietly(B: Array, rhs: Array, ridge: float) -> Array:
     """`solve_ridge` for a Newton direction: a rough one is put right by the next step, so its warning is no news."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KernelCourseWarning)
-        return solve_ridge(B, rhs, ridge)
+    return solve_ridge(B, rhs, ridge, quiet=True)
 
 
 def _decades_down_to(ridge: float, *, scale: float) -> list[float]:

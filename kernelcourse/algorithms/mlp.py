@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -89,7 +89,7 @@ class Network:
 
     def __post_init__(self) -> None:
         choice(self.activation, "activation", tuple(ACTIVATIONS))
-        layers = tuple(Layer(points(W, "W"), vector(b, "b")) for W, b in self.layers)
+        layers = tuple(Layer(points(W, "W").copy(), vector(b, "b").copy()) for W, b in self.layers)
         if not layers:
             raise ValueError("layers must hold at least one layer, got none")
         for number, (W, b) in enumerate(layers):
@@ -219,7 +219,10 @@ class TrainingDiverged(ArithmeticError):
             f"training diverged in epoch {len(losses)}: the loss is no longer finite, so step={step:g} is too large; "
             f"try step={step / 10:g}. The last good network and the losses up to it are in .network and .losses"
         )
-        self.network, self.losses = network, losses
+        self.step, self.network, self.losses = step, network, losses
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.step, self.network, self.losses)  # by default, an error is made again of its message
 
 
 def sgd(

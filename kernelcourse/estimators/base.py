@@ -1,7 +1,8 @@
 """What every estimator shares: scikit-learn's conventions, kept without importing scikit-learn.
 
 An estimator is a shell: its `__init__` stores the parameters, `fit` checks the data, calls a pure function of
-`kernelcourse.algorithms` and stores what that returns in names that end in an underscore, `predict` combines them.
+`kernelcourse.algorithms` and stores what that returns in names that end in an underscore, `predict` combines them. It
+reads nothing else: a parameter that is set later takes effect with the next `fit`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..kernels.kernel import Kernel
-from ..validation import Array, from_sklearn, points, same_length, vector
+from ..validation import Array, from_sklearn, owned, points, rows, same_kind, same_length, vector
 
 
 class NotFittedError(ValueError, AttributeError):
@@ -46,15 +47,19 @@ class Estimator:
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name. Kernels are immutable: `kernel__sigma=2` puts a changed copy in place."""
         known = self.get_params(deep=True)
+        changed: dict[str, Any] = {}  # all are found to be good before one is set
         # Whole kernels first, so that set_params(kernel=..., kernel__sigma=...) means what it says.
         for name, value in sorted(params.items(), key=lambda item: "__" in item[0]):
             owner, _, field = name.partition("__")
-            if name not in known and not (owner in params and name in _nested(owner, getattr(self, owner, None))):
+            if name not in known and name not in _nested(owner, changed.get(owner)):
                 raise ValueError(
                     f"Invalid parameter {name!r} for estimator {self!r}. "
                     f"Valid parameters are: {self._parameter_names()!r}."
                 )
-            setattr(self, owner, _replaced(getattr(self, owner), field, value) if field else value)
+            before = changed.get(owner, known[owner])
+            changed[owner] = _replaced(before, field, value) if field else value
+        for name, value in changed.items():
+            setattr(self, name, value)
         return self
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -89,9 +94,8 @@ class Estimator:
     def _training_points(self, X: Any) -> Any:
         self.__dict__.pop("n_features_in_", None)
         self.__dict__.pop("feature_names_in_", None)
-        checked = self._points(X)
+        checked = owned(self._points(X))  # what the user does to X later must not change the predictions
         if isinstance(checked, np.ndarray) and checked.ndim == 2:
-            checked = checked.copy()  # what the user does to X later must not change the predictions
             self.n_features_in_ = checked.shape[1]
             columns = getattr(X, "columns", None)
             if columns is not None and all(isinstance(c, str) for c in columns):
@@ -132,16 +136,7 @@ class Estimator:
             raise ValueError(
                 f"requires y to be passed, but the target y is None: {type(self).__name__} learns from targets"
             )
-        array = np.asarray(y)
-        if array.ndim == 2 and array.shape[1] == 1:
-            category = from_sklearn("sklearn.exceptions", "DataConversionWarning", UserWarning)
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
-                "(n_samples,), for example using ravel().",
-                category,
-                stacklevel=4,
-            )
-            array = array[:, 0]
+        array = one_column(y)
         if array.ndim != 1:
             raise ValueError(f"y must be 1-D, one target for each point, got shape {array.shape}")
         same_length(array, "y", n)
@@ -190,18 +185,41 @@ def moderate(X: Array, name: str) -> Array:
     return X
 
 
+def one_column(y: Any) -> Any:
+    """Targets as an array; a column of them, as a data frame gives, as a vector, with a warning."""
+    array = np.asarray(y)
+    if array.dtype.kind in "US" and isinstance(y, (list, tuple)) and not all(isinstance(v, (str, bytes)) for v in y):
+        raise ValueError("y holds labels of different kinds, text and others: labels such as 1 and '1' would be one")
+    if array.ndim != 2 or array.shape[1] != 1:
+        return array
+    category = from_sklearn("sklearn.exceptions", "DataConversionWarning", UserWarning)
+    warnings.warn(
+        "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+        "(n_samples,), for example using ravel().",
+        category,
+        stacklevel=5,
+    )
+    return array[:, 0]
+
+
 class KernelMixin:
     """An estimator whose points are whatever its kernel takes: rows of an array, or a list of objects."""
 
     kernel: Kernel
+    kernel_: Kernel  # the one that it was fitted with
     X_: Any  # the training points
 
-    def _points(self, X: Any) -> Any:
+    def _training_points(self, X: Any) -> Any:
         if not isinstance(self.kernel, Kernel):
             raise TypeError(f"kernel must be a Kernel such as Gaussian(1.0), got {self.kernel!r}")
-        if self.kernel.on_vectors:
+        self.kernel_ = self.kernel
+        return super()._training_points(X)  # type: ignore[misc]
+
+    def _points(self, X: Any) -> Any:
+        if self.kernel_.on_vectors:
             return moderate(points(X, "X"), "X")
-        self.kernel.diag(X)  # the kernel's own check of its objects
+        self.kernel_.diag(X)  # the kernel's own check of its objects
+        X = rows(X)
         return X if isinstance(X, np.ndarray) else list(X)
 
     def _expansion(self, X: Any, weights: Array) -> Array:
@@ -212,7 +230,7 @@ class KernelMixin:
             weighty = weighty if len(weighty) else np.zeros(1, dtype=int)
             weights = weights[weighty]
             X_train = X_train[weighty] if isinstance(X_train, np.ndarray) else [X_train[i] for i in weighty]
-        return self.kernel.times(X, X_train, weights)
+        return self.kernel_.times(X, X_train, weights)
 
 
 class Regressor(Estimator):
@@ -230,9 +248,13 @@ class Regressor(Estimator):
         r"""$R^2 = 1 - \sum_i (y_i - f(x_i))^2 / \sum_i (y_i - \bar y)^2$."""
         return self._agreement(y, self.predict(X))
 
-    @staticmethod
-    def _agreement(y: Any, prediction: Array) -> float:
-        y = vector(y, "y", length=len(prediction))
+    def _agreement(self, y: Any, prediction: Array) -> float:
+        y = vector(self._targets(y, len(prediction)), "y")
+        if len(y) == 1:
+            raise ValueError(
+                "R² of one point is undefined, its target has no variance: score more points at a time, or state "
+                "metric=mean_squared_error in a search"
+            )
         residual = float(((y - prediction) ** 2).sum())
         if np.ptp(y) == 0:  # then R² is undefined; scikit-learn's answer
             return 1.0 if residual == 0 else 0.0
@@ -279,7 +301,9 @@ class Classifier(Estimator):
         return self._agreement(y, self.predict(X))
 
     def _agreement(self, y: Any, prediction: Any) -> float:
-        return float(np.mean(prediction == self._targets(y, len(prediction))))
+        y = self._targets(y, len(prediction))
+        same_kind(y, "y", prediction, "the predicted labels")
+        return float(np.mean(prediction == y))
 
 
 class ScoringClassifier(Classifier):

@@ -10,13 +10,13 @@ from ..algorithms import logistic, neighbors, perceptron, svm
 from ..fast import slabs
 from ..kernels.kernel import Kernel
 from ..kernels.tiles import nearest_points
-from ..kernels.vectors import FALLING_WITH_DISTANCE, Gaussian
+from ..kernels.vectors import Gaussian, falling
 from ..validation import Array, flag, real, whole
 from .base import Classifier, KernelMixin, ScoringClassifier, one_against_rest, side_by_side
 
 
 def _with_ones(X: Array, offset: bool) -> Array:
-    return np.column_stack([X, np.ones(len(X))]) if flag(offset, "offset") else X
+    return np.column_stack([X, np.ones(len(X))]) if offset else X
 
 
 def _log_logistic(z: Array) -> Array:
@@ -43,7 +43,8 @@ class Perceptron(ScoringClassifier):
         """Pass over the points until none is misclassified, at most `max_epochs` times."""
         X = self._training_points(X)
         codes = self._encode(y, len(X))
-        Phi = _with_ones(X, self.offset)
+        self.offset_ = flag(self.offset, "offset")
+        Phi = _with_ones(X, self.offset_)
         fits = [
             perceptron.perceptron(
                 Phi, signs, max_epochs=self.max_epochs, shuffle=flag(self.shuffle, "shuffle"), rng=self.rng
@@ -58,7 +59,7 @@ class Perceptron(ScoringClassifier):
 
     def decision_function(self, X: Any) -> Array:
         r"""$w^\top \phi(x)$."""
-        return _with_ones(self._test_points(X), self.offset) @ self.w_
+        return _with_ones(self._test_points(X), self.offset_) @ self.w_
 
 
 class KernelPerceptron(KernelMixin, ScoringClassifier):
@@ -88,7 +89,7 @@ class KernelPerceptron(KernelMixin, ScoringClassifier):
         """Pass over the points until none is misclassified, at most `max_epochs` times."""
         X = self._training_points(X)
         codes = self._encode(y, len(X))
-        K = self.kernel(X)
+        K = self.kernel_(X)
         problems = one_against_rest(codes, len(self.classes_))
         fits = [
             perceptron.kernel_perceptron(
@@ -125,24 +126,33 @@ class KernelNeighbors(KernelMixin, Classifier):
     def fit(self, X: Any, y: Any) -> Self:
         """Keep the points: nothing is learned."""
         X = self._training_points(X)
-        if whole(self.kappa, "kappa", at_least=1) > len(X):
+        self.kappa_ = whole(self.kappa, "kappa", at_least=1)
+        if self.kappa_ > len(X):
             raise ValueError(f"kappa must be at most the number of points, got kappa={self.kappa}, n_samples={len(X)}")
         self.codes_ = self._encode(y, len(X))
         self.X_ = X
-        self.diag_ = self.kernel.diag(X)
+        self.diag_ = self.kernel_.diag(X)
         return self
 
     def predict(self, X: Any) -> Any:
         """The label that most of the nearest neighbours have."""
         X = self._test_points(X)
-        if type(self.kernel) in FALLING_WITH_DISTANCE:  # then neighbours in feature space are those in input space
-            neighbours = nearest_points(X, self.X_, whole(self.kappa, "kappa", at_least=1))
+        blocks = slabs(len(X), len(self.X_))
+        if (distance := falling(self.kernel_)) is not None:
+            X, X_train = distance.inputs(X), distance.inputs(self.X_)
+            if distance.metric == "euclidean":
+                neighbours = nearest_points(X, X_train, self.kappa_)
+            else:
+                from scipy.spatial.distance import cdist
+
+                distances = (cdist(X[rows], X_train, distance.metric) for rows in blocks)
+                neighbours = np.concatenate([neighbors.nearest(D, self.kappa_) for D in distances])
             return self.classes_[neighbors.vote(self.codes_[neighbours])]
         codes = [
             neighbors.kernel_neighbors(
-                self.kernel(X[rows], self.X_), self.kernel.diag(X[rows]), self.diag_, self.codes_, kappa=self.kappa
+                self.kernel_(X[rows], self.X_), self.kernel_.diag(X[rows]), self.diag_, self.codes_, kappa=self.kappa_
             )
-            for rows in slabs(len(X), len(self.X_))
+            for rows in blocks
         ]
         return self.classes_[np.concatenate(codes)]
 
@@ -171,7 +181,9 @@ class LogisticRegression(ProbabilisticClassifier):
     r"""Logistic regression, $P(y = 1 \mid x) = s(w^\top x)$, with $\frac{\text{ridge}}{2} \lVert w\rVert^2$.
 
     More than two classes: one against the rest, the probabilities scaled to sum to 1 (`SoftmaxRegression` models
-    them jointly). `offset` adds a feature that is always 1; its weight is penalised too (lecture S). Fitted: `w_`.
+    them jointly). `offset` adds a feature that is always 1; its weight is penalised too (lecture S). For two classes
+    `KernelLogisticRegression(Linear() + 1)` is the same model, for more it is that of `SoftmaxRegression`.
+    Fitted: `w_`.
 
     >>> model = LogisticRegression(ridge=0.1, offset=False).fit([[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1])
     >>> model.predict_proba([[0.0]])
@@ -187,7 +199,8 @@ class LogisticRegression(ProbabilisticClassifier):
         ridge = real(self.ridge, "ridge", above=0)
         X = self._training_points(X)
         codes = self._encode(y, len(X))
-        Phi = _with_ones(X, self.offset)
+        self.offset_ = flag(self.offset, "offset")
+        Phi = _with_ones(X, self.offset_)
         columns = []
         for signs in one_against_rest(codes, len(self.classes_)):
             # The two columns of a softmax are -w/2 and w/2: half the penalty, hence twice the ridge.
@@ -198,7 +211,7 @@ class LogisticRegression(ProbabilisticClassifier):
 
     def decision_function(self, X: Any) -> Array:
         r"""$w^\top x$, the log-odds."""
-        return _with_ones(self._test_points(X), self.offset) @ self.w_
+        return _with_ones(self._test_points(X), self.offset_) @ self.w_
 
     def _log_weights(self, scores: Array) -> Array:
         return _log_logistic(scores)
@@ -206,7 +219,8 @@ class LogisticRegression(ProbabilisticClassifier):
 
 class KernelLogisticRegression(KernelMixin, ProbabilisticClassifier):
     r"""Kernel logistic regression: $P(y = 1 \mid x) = s(\sum_i a_i k(x_i, x))$ (lecture S), with the penalty
-    $\frac{\text{ridge}}{2} a^\top K a$; softmax for more than two classes.
+    $\frac{\text{ridge}}{2} a^\top K a$. More than two classes: softmax, as in `SoftmaxRegression`, and not one against
+    the rest, as in `LogisticRegression`.
 
     Fitted by Newton's method to a gradient of 1e-8: `a_`, (n,) or (n, k), and `X_`. Gradient descent as in the lecture
     reaches the same weights, later: `logistic_gradient_descent`, `logistic_sgd`.
@@ -225,7 +239,7 @@ class KernelLogisticRegression(KernelMixin, ProbabilisticClassifier):
         ridge = real(self.ridge, "ridge", above=0)
         X = self._training_points(X)
         codes = self._encode(y, len(X))
-        K = self.kernel(X)
+        K = self.kernel_(X)
         if len(self.classes_) == 2:
             self.a_ = logistic.logistic_newton_cg(K, codes, ridge=ridge).a
         else:
@@ -256,12 +270,13 @@ class SoftmaxRegression(ProbabilisticClassifier):
         ridge = real(self.ridge, "ridge", above=0)
         X = self._training_points(X)
         codes = self._encode(y, len(X))
-        self.W_ = logistic.primal_softmax(_with_ones(X, self.offset), codes, ridge=ridge, n_classes=len(self.classes_))
+        self.offset_ = flag(self.offset, "offset")
+        self.W_ = logistic.primal_softmax(_with_ones(X, self.offset_), codes, ridge=ridge, n_classes=len(self.classes_))
         return self
 
     def decision_function(self, X: Any) -> Array:
         """One score a class; for two classes the difference, which is the log-odds."""
-        scores = _with_ones(self._test_points(X), self.offset) @ self.W_
+        scores = _with_ones(self._test_points(X), self.offset_) @ self.W_
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
@@ -297,7 +312,7 @@ class KernelSVM(KernelMixin, ScoringClassifier):
         """Solve the dual to the requested duality gap."""
         X = self._training_points(X)
         codes = self._encode(y, len(X))
-        K = self.kernel(X)
+        K = self.kernel_(X)
         problems = one_against_rest(codes, len(self.classes_))
         fits = [svm.solved(K, signs, lam=self.lam, offset=self.offset, gap=self.gap) for signs in problems]
         self.c_ = side_by_side([f.alpha * signs for f, signs in zip(fits, problems, strict=True)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -75,9 +76,12 @@ class _Network(Estimator):
         return mlp.hidden_features(self.network_, self._scaled(X))
 
     def kernel(self) -> Kernel:
-        r"""The learned kernel, $k(x, x') = \phi(x)^\top \phi(x')$, for any other method of the library (lecture H9)."""
+        r"""The learned kernel, $k(x, x') = \phi(x)^\top \phi(x')$, for any other method of the library (lecture H9).
+
+        It stays as it is when the network is trained again.
+        """
         self._require_fitted()
-        return Linear().after(self.features)
+        return Linear().after(copy(self).features)
 
 
 def _spread(values: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ..algorithms import ridge as algorithms
-from ..kernels.kernel import Kernel
+from ..kernels.kernel import Kernel, NoFiniteFeatureMap
 from ..kernels.vectors import Gaussian, Linear
 from ..linalg import largest_row_sum, solve_ridges
 from ..validation import Array, choice, points, real
@@ -36,15 +36,14 @@ class Ridge(Regressor):
         self.offset = offset
 
     def _design(self, X: Any) -> Array:
-        if self.phi is None:
-            return X
-        if not callable(self.phi):
-            raise TypeError(f"phi must be a function of the points, got {self.phi!r}")
-        return points(self.phi(X), "phi(X)")
+        return X if self.phi_ is None else points(self.phi_(X.copy()), "phi(X)")  # phi may work in place
 
     def fit(self, X: Any, y: Any) -> Self:
         """Solve the M x M normal equations."""
         ridge, offset = real(self.ridge, "ridge", at_least=0), choice(self.offset, "offset", OFFSETS)
+        if self.phi is not None and not callable(self.phi):
+            raise TypeError(f"phi must be a function of the points, got {self.phi!r}")
+        self.phi_ = self.phi
         X = self._training_points(X)
         t = self._numbers(y, len(X))
         self._origin = X.mean(axis=0) if offset == "penalised" else 0.0
@@ -88,9 +87,9 @@ class KernelRidge(KernelMixin, Regressor):
         ridge, offset = real(self.ridge, "ridge", at_least=0), choice(self.offset, "offset", OFFSETS)
         X = self._training_points(X)
         t = self._numbers(y, len(X))
-        self._origin = X.mean(axis=0) if offset == "penalised" and self.kernel.on_vectors else None
+        self._origin = X.mean(axis=0) if offset == "penalised" and self.kernel_.on_vectors else None
         self.X_ = self._shifted(X)
-        K = self.kernel(self.X_)
+        K = self.kernel_(self.X_)
         b: Any
         if offset == "none":
             self.a_, b = algorithms.dual_weights(K, t, ridge=ridge, overwrite_K=True), 0.0
@@ -141,7 +140,7 @@ class RegularizationNetwork(KernelMixin, Regressor):
         """Solve the system with $\\ell\\gamma$ on the diagonal."""
         X = self._training_points(X)
         y = self._numbers(y, len(X))
-        self.alpha_ = algorithms.regularization_network(self.kernel(X), y, gamma=self.gamma)
+        self.alpha_ = algorithms.regularization_network(self.kernel_(X), y, gamma=self.gamma)
         self.X_ = X
         return self
 
@@ -188,7 +187,8 @@ class SemiparametricRidge(KernelMixin, Regressor):
             raise TypeError(f"parametric must be a Kernel such as Linear(), got {self.parametric!r}")
         X = self._training_points(X)
         t = self._numbers(y, len(X))
-        self.a_ = algorithms.dual_weights((self.kernel + self.parametric)(X), t, ridge=ridge)
+        self.parametric_ = self.parametric
+        self.a_ = algorithms.dual_weights((self.kernel_ + self.parametric_)(X), t, ridge=ridge)
         self.X_ = X
         return self
 
@@ -196,13 +196,17 @@ class SemiparametricRidge(KernelMixin, Regressor):
     def w_(self) -> Array:
         """The weights of the parametric part, $w = \\Phi_p^\\top a$."""
         self._require_fitted()
-        return algorithms.primal_from_dual(self.a_, self.parametric.features(self.X_))
+        try:
+            Phi = self.parametric_.features(self.X_)
+        except NoFiniteFeatureMap as error:  # so that hasattr(model, "w_") is False
+            raise AttributeError(f"w_ does not exist: {error}") from error
+        return algorithms.primal_from_dual(self.a_, Phi)
 
     def parts(self, X: Any) -> Parts:
         """The prediction, and its non-parametric and parametric part."""
         X = self._test_points(X)
-        nonparametric = algorithms.predict(self.kernel(X, self.X_), self.a_)
-        parametric = algorithms.predict(self.parametric(X, self.X_), self.a_)
+        nonparametric = algorithms.predict(self.kernel_(X, self.X_), self.a_)
+        parametric = algorithms.predict(self.parametric_(X, self.X_), self.a_)
         return Parts(nonparametric + parametric, nonparametric, parametric)
 
     def predict(self, X: Any) -> Array:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..validation import Array
+from ..validation import Array, rows
 from .kernel import SUM, Kernel, NoFiniteFeatureMap
 
 MOST_FEATURES = 2**16
@@ -32,8 +32,7 @@ class ObjectKernel(Kernel):
         """One object, checked and in the form that `formula` works with."""
 
     def inputs(self, X: Any, name: str) -> list[Any]:
-        # A data frame runs over its columns, its array over its rows.
-        X = X.to_numpy() if hasattr(X, "to_numpy") else X
+        X = rows(X)
         if isinstance(X, (Set, Mapping)) or (isinstance(X, np.ndarray) and X.ndim == 0):
             raise TypeError(f"{name} must be a list of objects, got {type(X).__name__} {X!r:.60}")
         parsed = []

@@ -132,7 +132,8 @@ def _from_networkx(graph: Any) -> tuple[Array, list[Any]]:
     number = {node: i for i, node in enumerate(nodes)}
     adjacency = np.zeros((len(nodes), len(nodes)))
     for node in nodes:
-        adjacency[number[node], [number[other] for other in graph.adj[node]]] = 1
+        for other, edge in graph.adj[node].items():
+            adjacency[number[node], number[other]] = edge.get("weight", 1)
     return adjacency, [graph.nodes[node].get("label") for node in nodes]
 
 

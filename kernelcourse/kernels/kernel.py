@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..fast import SLAB, slabs
-from ..validation import Array, numeric, points, real, whole
+from ..validation import Array, numeric, points, real, rows, whole
+from .pointwise import apply
 from .tiles import integer_power
 
 # How tightly a kernel's printed form binds, as in Python: a sum needs parentheses inside a product.
@@ -48,8 +49,9 @@ class Kernel(ABC):
     # --- evaluation
 
     def __call__(self, X: Any, Z: Any = None) -> Array:
-        """The Gram matrix of X, or the matrix of k between the points of X and those of Z."""
-        return self.formula(*self._pair(X, Z))
+        """The Gram matrix of X, or the matrix of k between the points of X and those of Z; the caller may change it."""
+        K = self.formula(*self._pair(X, Z))
+        return K if _is_ours(type(self).formula) else np.array(K, dtype=float)  # a user's formula may keep its matrix
 
     def times(self, X: Any, Z: Any, a: Any, *, entries: int = SLAB) -> Array:
         r"""$k(X, Z)\, a$ for a vector, or a matrix of several: `k(X, Z) @ a`, where k(X, Z) is never formed.
@@ -111,6 +113,7 @@ class Kernel(ABC):
 
     def inputs(self, X: Any, name: str) -> Any:
         """What `formula` wants from what a user passes: here a list of objects."""
+        X = rows(X)
         if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
             raise TypeError(f"{name} must be a list of objects, got {type(X).__name__} {X!r:.60}")
         if len(X) == 0:
@@ -168,7 +171,7 @@ class Kernel(ABC):
         """$k_1 k_2$ (6.18) or $c\\,k_1$ (6.13)."""
         if isinstance(other, Kernel):
             return Product.of(self, other)
-        return Scaled.of(float(other), self) if _is_number(other) else NotImplemented
+        return Scaled.of(real(other, "c"), self) if _is_number(other) else NotImplemented
 
     __rmul__ = __mul__
 
@@ -242,6 +245,11 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
+def _is_ours(function: Callable[..., Any]) -> bool:
+    """Does this library define the function?"""
+    return function.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
 def _constant(value: float) -> Kernel:
     from .vectors import Constant
 
@@ -267,13 +275,18 @@ def row_kronecker(A: Array, B: Array) -> Array:
     return (A[:, :, None] * B[:, None, :]).reshape(len(A), -1)
 
 
+def beyond_rounding(norms: Array, terms: Array) -> Array:
+    """Squared norms, 0 where they are no more than the rounding of the terms that they are sums of."""
+    return np.where(norms > 16 * np.finfo(float).eps * terms, norms, 0.0)
+
+
 class Compound(Kernel):
     """A kernel made of kernels: the points go to its parts as they are."""
 
     def inputs(self, X: Any, name: str) -> Any:
         for k in self._parts():
             k.inputs(X, name)  # here an error can still say whether X or Z is at fault
-        return points(X, name) if self.on_vectors else X
+        return points(X, name) if self.on_vectors else rows(X)
 
     @property
     def is_stationary(self) -> bool:
@@ -312,7 +325,14 @@ class _Commutative(Compound):
         return self.parts
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and Counter(self.parts) == Counter(other.parts)
+        if type(self) is not type(other):
+            return NotImplemented
+        rest = list(other.parts)
+        for part in self.parts:  # not by their hashes: a part may hold a function that has none
+            if part not in rest:
+                return False
+            rest.remove(part)
+        return not rest
 
     def __hash__(self) -> int:
         return hash((type(self), frozenset(Counter(self.parts).items())))
@@ -350,7 +370,7 @@ class Product(_Commutative):
     def of(cls, *kernels: Kernel) -> Kernel:
         constants = [k.c for k in kernels if isinstance(k, Scaled)]
         bare = super().of(*(k.kernel if isinstance(k, Scaled) else k for k in kernels))
-        return Scaled(float(np.prod(constants)), bare) if constants else bare
+        return Scaled.of(float(np.prod(constants)), bare) if constants else bare
 
     def formula(self, X: Any, Z: Any) -> Array:
         return reduce(np.multiply, (k(X, Z) for k in self.parts))
@@ -366,9 +386,9 @@ class Product(_Commutative):
         return r" \cdot ".join(k._latex_in(PRODUCT, x, z) for k in self.parts)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Scaled(Compound):
-    r"""$c\,k_1$ with $c \ge 0$ (6.13): the features times $\sqrt c$."""
+    r"""$c\,k_1$ with $c \ge 0$ (6.13): the features times $\sqrt c$. $1\,k_1$ is equal to $k_1$."""
 
     c: float
     kernel: Kernel
@@ -393,6 +413,14 @@ class Scaled(Compound):
 
     def _features(self, X: Any) -> Array:
         return np.sqrt(self.c) * self.kernel.features(X)
+
+    def __eq__(self, other: object) -> bool:
+        if self.c == 1:
+            return self.kernel == other
+        return (self.c, self.kernel) == (other.c, other.kernel) if isinstance(other, Scaled) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.kernel) if self.c == 1 else hash((self.c, self.kernel))
 
     def __repr__(self) -> str:
         return f"{self.c!r} * {self.kernel._in(PRODUCT)}"
@@ -518,7 +546,7 @@ class Weighted(Compound):
         _kernel(self.kernel, "kernel")
 
     def _weights(self, X: Any) -> Array:
-        values = numeric(_apply(self.f, X), "the values of f")
+        values = numeric(apply(self.f, X, "f"), "the values of f")
         if values.shape != (len(X),):
             raise ValueError(f"f must give one number a point: {len(X)} points gave shape {values.shape}")
         return values
@@ -561,9 +589,14 @@ class After(Compound):
         _kernel(self.kernel, "kernel")
 
     def inputs(self, X: Any, name: str) -> Any:
-        mapped = _apply(self.phi, X)
+        mapped = apply(self.phi, X, "phi")
         if len(mapped) != len(X):
             raise ValueError(f"phi must give one row a point: {len(X)} points of {name} gave {len(mapped)} rows")
+        if self.kernel.on_vectors and np.ndim(mapped) == 1:
+            raise ValueError(
+                f"phi must give a row of numbers for each point of {name}, but it gave one number: put it into a list, "
+                "or return a column for all points"
+            )
         return mapped
 
     def formula(self, X: Any, Z: Any) -> Array:
@@ -707,7 +740,8 @@ class Centered(Compound):
         return self.kernel(X, Z) - (m_i + m_j) + self._mean  # so grouped, exactly symmetric
 
     def _diag(self, X: Any) -> Array:
-        return self.kernel.diag(X) - 2 * self._means(X) + self._mean
+        norms, means = self.kernel.diag(X), self._means(X)
+        return beyond_rounding(norms - 2 * means + self._mean, norms + 2 * np.abs(means) + abs(self._mean))
 
     def _features(self, X: Any) -> Array:
         return self.kernel.features(X) - self.kernel.features(self._data).mean(axis=0)
@@ -734,55 +768,6 @@ def _frozen(value: Any) -> Any:
     if isinstance(value, (list, tuple, np.ndarray)):
         return tuple(_frozen(v) for v in value)
     return frozenset(value) if isinstance(value, set) else value
-
-
-def _apply(function: Callable[..., Any], X: Any) -> Any:
-    """A function of one point, or of all rows at once, at every point of X.
-
-    For arrays both ways of writing it are welcome. It is a function of all rows if row by row it gives the same, and
-    if a single point, where it takes one, gives the same again.
-    """
-    if not hasattr(X, "__len__") or isinstance(X, (str, bytes)) or len(X) == 0:
-        raise ValueError(f"X must hold at least one point, got {X!r:.60}")
-    X = _array_if_numbers(X)
-    if isinstance(X, np.ndarray) and X.ndim == 2:
-        with np.errstate(all="ignore"):
-            rows = _try(function, X)
-            if rows is not None and rows.ndim and len(rows) == len(X) and _row_by_row(function, X, rows):
-                return rows
-    values = [function(x) for x in X]
-    return np.array(values) if isinstance(values[0], (np.ndarray, numbers.Real)) else values
-
-
-def _row_by_row(function: Callable[..., Any], X: Array, rows: Any) -> bool:
-    """Are these rows what the function gives for the first and the last row by themselves?"""
-    for i in (0, len(X) - 1):
-        one = _try(function, X[i : i + 1])
-        if one is None or one.shape != rows[i : i + 1].shape or not np.allclose(one[0], rows[i], equal_nan=True):
-            return False
-    point = _try(function, X[0])
-    return (
-        point is None
-        or point.ndim > 1
-        or (point.shape == rows[0].shape and np.allclose(point, rows[0], equal_nan=True))
-    )
-
-
-def _try(function: Callable[..., Any], X: Array) -> Any:
-    """The result as an array of numbers, or None: a function of one point may fail on many in any way."""
-    try:
-        result = np.asarray(function(X))
-    except Exception:  # noqa: BLE001 - the function is the user's
-        return None
-    return result if result.dtype.kind in "fiub" else None
-
-
-def _array_if_numbers(X: Any) -> Any:
-    """Rows of numbers, lists of them included, as an array; other objects as they are."""
-    if isinstance(X, (list, tuple)) and isinstance(X[0], (list, tuple)):
-        array = _try(lambda rows: np.array(rows), X)  # type: ignore[arg-type]
-        return X if array is None else array
-    return X
 
 
 def _name(function: Callable[..., Any]) -> str:

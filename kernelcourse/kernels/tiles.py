@@ -177,7 +177,11 @@ def _exp_of_squared_distances(X: Array, Z: Array, factor: float) -> Tiles:
 def _distances(X: Array, Z: Array, metric: str, profile: Profile) -> Tiles:
     from scipy.spatial.distance import cdist
 
-    return Tiles(lambda rows, columns: profile(cdist(X[rows], Z[columns], metric)))
+    def values(rows: slice, columns: slice) -> Array:
+        with np.errstate(over="ignore"):  # of a distance over a tiny width; set here, for the thread that does it
+            return profile(cdist(X[rows], Z[columns], metric))
+
+    return Tiles(values)
 
 
 def _exp(D: Array, factor: float) -> Array:

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import features as maps
 from ..validation import Array, points, real, whole
 from . import tiles
-from .kernel import InvalidKernel, Kernel, NoFiniteFeatureMap, _number, _set
+from .kernel import (
+    Exp,
+    InvalidKernel,
+    Kernel,
+    NoFiniteFeatureMap,
+    Normalized,
+    On,
+    Power,
+    Product,
+    Scaled,
+    Sum,
+    _number,
+    _set,
+    beyond_rounding,
+)
 
 
 class VectorKernel(Kernel):
@@ -140,7 +154,9 @@ class Bilinear(VectorKernel):
         return (K + K.T) / 2 if Z is X else K  # rounding would leave the Gram matrix a little asymmetric
 
     def _diag(self, X: Array) -> Array:
-        return np.einsum("ij,jk,ik->i", X, np.array(self.A), X)
+        A = np.array(self.A)
+        norms, terms = (np.einsum("ij,ij->i", Y @ B, Y) for Y, B in ((X, A), (np.abs(X), np.abs(A))))
+        return beyond_rounding(norms, terms)
 
     def _features(self, X: Array) -> Array:
         values, Q = np.linalg.eigh(np.array(self.A))
@@ -340,7 +356,7 @@ class RationalQuadratic(Radial):
         _set(self, length=real(self.length, "length", above=0), alpha=real(self.alpha, "alpha", above=0))
 
     def profile(self, r: Array) -> Array:
-        return (1 + (r / self.length) ** 2 / (2 * self.alpha)) ** -self.alpha
+        return np.exp(-self.alpha * np.log1p((r / self.length) ** 2 / (2 * self.alpha)))  # exact for every alpha
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         a = _number(self.alpha)
@@ -378,11 +394,18 @@ class Matern(Radial):
             return (1 + s + s**2 / 3) * np.exp(-s)
         from scipy.special import gammaln, kve
 
-        near = s < 1e-8  # there the formula is 0 * inf; the limit is 1
-        s = np.where(near, 1.0, s)
-        with np.errstate(over="ignore"):  # kve is K_nu(s) * exp(s)
-            log_k = (1 - self.nu) * np.log(2) - gammaln(self.nu) + self.nu * np.log(s) + np.log(kve(self.nu, s)) - s
-        return np.where(near, 1.0, np.exp(np.minimum(log_k, 0)))
+        near = s < (1.0 if self.nu > 20 else 1e-8)  # there the formula tends to 0 * inf
+        far = np.where(near, 1.0, s)  # kve is K_nu(s) * exp(s)
+        log_k = (1 - self.nu) * np.log(2) - gammaln(self.nu) + self.nu * np.log(far) + np.log(kve(self.nu, far)) - far
+        return np.where(near, self._near(s), np.exp(np.minimum(log_k, 0)))
+
+    def _near(self, s: Array) -> Array:
+        r"""The series at 0, $\sum_j \frac{(-s^2/4)^j}{j!\,(\nu - 1) \cdots (\nu - j)}$, exact up to $O(s^{2\nu})$."""
+        term, k = np.ones_like(s), np.ones_like(s)
+        for j in range(1, min(int(self.nu), 10)):
+            term = term * np.minimum(s, 1.0) ** 2 / (-4 * j * (self.nu - j))
+            k += term
+        return k
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         s = rf"\tfrac{{\sqrt{{{_number(2 * self.nu)}}}}}{{{_number(self.length)}}} {_norm(x, z)}"
@@ -403,18 +426,22 @@ class Laplacian(Radial):
     def __post_init__(self) -> None:
         _set(self, h=real(self.h, "h", above=0))
 
+    @property
+    def _factor(self) -> float:
+        return -1 / max(self.h, np.finfo(float).tiny)  # the reciprocal of a smaller one is infinite
+
     def formula(self, X: Array, Z: Array) -> Array:
-        return tiles.exp_of_absolute_distances(X, Z, -1 / self.h)
+        return tiles.exp_of_absolute_distances(X, Z, self._factor)
 
     def _into(self, K: Array, X: Array, Z: Array) -> None:
         if type(self).formula is not Laplacian.formula:
             return super()._into(K, X, Z)
-        tiles.exp_of_absolute_distances(X, Z, -1 / self.h, room=K)
+        tiles.exp_of_absolute_distances(X, Z, self._factor, room=K)
 
     def _times(self, X: Array, Z: Array, a: Array, entries: int) -> Array:
         if type(self).formula is not Laplacian.formula:
             return super()._times(X, Z, a, entries)
-        return tiles.weighted_exp_of_distances(X, Z, a, -1 / self.h, squared=False)
+        return tiles.weighted_exp_of_distances(X, Z, a, self._factor, squared=False)
 
     @property
     def is_radial(self) -> bool:
@@ -459,5 +486,39 @@ class Periodic(Radial):
         return rf"\exp\left(-\frac{{2 {inner}}}{{{_number(self.length)}^2}}\right)"
 
 
-# Not their subclasses, which may compute anything.
-FALLING_WITH_DISTANCE = (Gaussian, Exponential, RationalQuadratic, Matern)
+class Falling(NamedTuple):
+    """A distance of the inputs along which a kernel falls."""
+
+    metric: str  # "euclidean" or "cityblock"
+    parts: tuple[On, ...] = ()  # which columns count, first to last
+
+    def inputs(self, X: Array) -> Array:
+        """The columns that count."""
+        for part in self.parts:
+            X = part.inputs(X, "X")
+        return X
+
+
+def falling(kernel: Any) -> Falling | None:
+    """The distance along which k falls, if there is one: then neighbours in feature space are those in input space.
+
+    Kernel values do not tell far points apart where they underflow, distances do. Known for exact types only: a
+    subclass may compute anything.
+    """
+    kind = type(kernel)
+    if kind in (Gaussian, Exponential, RationalQuadratic, Matern):
+        return Falling("euclidean")
+    if kind is Laplacian:
+        return Falling("cityblock")
+    if kind is Scaled and kernel.c == 0:
+        return None
+    if kind in (Scaled, Power, Exp, Normalized):
+        return falling(kernel.kernel)
+    if kind is On:
+        inner = falling(kernel.kernel)
+        return inner and inner._replace(parts=(kernel, *inner.parts))
+    if kind in (Sum, Product):
+        found = [falling(part) for part in kernel.parts if kind is Product or not isinstance(part, Constant)]
+        columns = {(f.metric, *(repr(on.columns) for on in f.parts)) if f else None for f in found}
+        return found[0] if len(columns) == 1 else None
+    return None

@@ -28,20 +28,21 @@ class RowsMixin(KernelMixin):
     """Points that are not copied: rows of an array, objects in a list, or a dask array chunked along its rows."""
 
     memory: int
+    memory_: int
 
     def _points(self, X: Any) -> Any:
-        if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"kernel must be a Kernel such as Gaussian(1.0), got {self.kernel!r}")
-        whole(self.memory, "memory", at_least=1)
         if is_dask(X):
             return dask_rows(X)
-        return _moderate(points(X)) if self.kernel.on_vectors else super()._points(X)
+        return _moderate(points(X)) if self.kernel_.on_vectors else super()._points(X)
 
     def _training_points(self, X: Any) -> Any:
+        if not isinstance(self.kernel, Kernel):
+            raise TypeError(f"kernel must be a Kernel such as Gaussian(1.0), got {self.kernel!r}")
+        self.kernel_, self.memory_ = self.kernel, whole(self.memory, "memory", at_least=1)
         self.__dict__.pop("n_features_in_", None)
         self.__dict__.pop("feature_names_in_", None)
         checked = self._points(X)
-        if np.ndim(checked) == 2:
+        if getattr(checked, "ndim", 0) == 2:  # not a list of lists of symbols
             self.n_features_in_ = checked.shape[1]
             columns = getattr(X, "columns", None)
             if columns is not None and all(isinstance(c, str) for c in columns):
@@ -73,7 +74,7 @@ class FeaturesMixin(RowsMixin):
             columns = None if self.w_.ndim == 1 else self.w_.shape[1]
             return map_rows(self._scores, X, columns=columns, dtype=float)
         scores = np.empty((len(X), *self.w_.shape[1:]))
-        for block in row_blocks(len(X), self.features_.m, memory=self.memory):
+        for block in row_blocks(len(X), self.features_.m, memory=self.memory_):
             scores[block] = self.features_(X[block]) @ self.w_
         return scores
 
@@ -83,7 +84,7 @@ class FeaturesMixin(RowsMixin):
         if is_dask(X):
             rows = np.sort(generator(rng).choice(len(X), size=min(len(X), sample), replace=False))
             X = gather(X, rows)
-        return gram_error(self.kernel, self.features_, X, sample=sample, rng=rng)
+        return gram_error(self.kernel_, self.features_, X, sample=sample, rng=rng)
 
 
 class NystromMixin(FeaturesMixin):
@@ -113,16 +114,16 @@ class NystromMixin(FeaturesMixin):
         m = min(n, _ENOUGH) if self.m is None else whole(self.m, "m", at_least=1)
         if how == "uniform" or m > n:
             rows = choose.uniform_landmarks(n, m, rng=rng)
-            return LandmarkFeatures(self.kernel, self._at(X, rows))
+            return LandmarkFeatures(self.kernel_, self._at(X, rows))
         pool = self._at(X, choose.uniform_landmarks(n, min(n, max(_POOL, 10 * m)), rng=rng))
         if how == "kmeans++":
-            if not self.kernel.on_vectors:
-                raise ValueError(f"landmarks='kmeans++' needs points that are vectors, {self.kernel!r} takes others")
+            if not self.kernel_.on_vectors:
+                raise ValueError(f"landmarks='kmeans++' needs points that are vectors, {self.kernel_!r} takes others")
             rows = choose.kmeans_landmarks(pool, m, rng=rng)
         else:
             share = ridge * len(pool) / n  # the pool stands for all points: the same ridge per point
-            rows = choose.leverage_landmarks(self.kernel, pool, m, ridge=share, rng=rng, memory=self.memory)
-        return LandmarkFeatures(self.kernel, choose.take(pool, rows))
+            rows = choose.leverage_landmarks(self.kernel_, pool, m, ridge=share, rng=rng, memory=self.memory_)
+        return LandmarkFeatures(self.kernel_, choose.take(pool, rows))
 
     def _at(self, X: Any, rows: np.ndarray) -> Any:
         return gather(X, rows) if is_dask(X) else choose.take(X, rows)
@@ -146,10 +147,10 @@ class FourierMixin(FeaturesMixin):
         self.rng = rng
 
     def _draw_features(self, X: Any, ridge: float) -> FourierFeatures:
-        if not self.kernel.on_vectors:
-            raise ValueError(f"random Fourier features need a stationary kernel on vectors, {self.kernel!r} is none")
+        if not self.kernel_.on_vectors:
+            raise ValueError(f"random Fourier features need a stationary kernel on vectors, {self.kernel_!r} is none")
         m = _ENOUGH if self.m is None else self.m
-        return random_fourier(self.kernel, X.shape[1], m, rng=self.rng)
+        return random_fourier(self.kernel_, X.shape[1], m, rng=self.rng)
 
 
 class RowsRegressor(Regressor):
@@ -178,7 +179,7 @@ class FeatureRidge(FeatureRegressor):
         X = self._training_points(X)
         t = self._numbers_of(X, y)
         self.features_ = self._draw_features(X, ridge)
-        self.w_ = feature_ridge(self.features_, X, t, ridge=ridge, memory=self.memory)
+        self.w_ = feature_ridge(self.features_, X, t, ridge=ridge, memory=self.memory_)
         return self
 
 
@@ -221,7 +222,7 @@ class FeatureLogisticRegression(FeatureClassifier, ProbabilisticClassifier):
         X = self._training_points(X)
         problems = self._signs(X, y)
         self.features_ = self._draw_features(X, 4 * ridge)  # the logistic loss curves at most 1/4 as much
-        fits = [feature_logistic(self.features_, X, s, ridge=ridge, memory=self.memory) for s in problems]
+        fits = [feature_logistic(self.features_, X, s, ridge=ridge, memory=self.memory_) for s in problems]
         self.w_ = side_by_side([fit.w for fit in fits])
         self.n_iter_ = max(fit.passes for fit in fits)
         return self
@@ -248,7 +249,7 @@ class FeatureSVM(FeatureClassifier):
         X = self._training_points(X)
         problems = self._signs(X, y)
         self.features_ = self._draw_features(X, 2 * len(X) * lam)
-        fits = [feature_svm(self.features_, X, s, lam=lam, memory=self.memory) for s in problems]
+        fits = [feature_svm(self.features_, X, s, lam=lam, memory=self.memory_) for s in problems]
         self.w_ = side_by_side([fit.w for fit in fits])
         self.n_iter_ = max(fit.passes for fit in fits)
         return self

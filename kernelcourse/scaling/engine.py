@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..validation import points, vector
+from ..validation import points, signs, vector
 
 _FAN_IN = 8  # partial sums that one task adds
 
@@ -52,6 +52,16 @@ def dask_vector(y: Any, X: Any) -> Any:
     if len(y) != len(X):
         raise ValueError(f"y has {len(y)} entries, but {len(X)} are wanted")
     return y.rechunk((X.chunks[0],))
+
+
+def numbers(t: Any, X: Any) -> Any:
+    """A number for each point of X, in the chunks of X if it has any."""
+    return dask_vector(t, X) if is_dask(X) else vector(t, "t", length=len(X))
+
+
+def labels(y: Any, X: Any) -> Any:
+    """A label -1 or +1 for each point of X, in the chunks of X if it has any."""
+    return dask_vector(y, X).map_blocks(signs, dtype=float) if is_dask(X) else signs(y, length=len(X))
 
 
 def _refuse_strange_chunks(array: Any, name: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Gaussian
-from ..validation import real, warn
+from ..validation import owned, real, warn
 from .base import (
     FeatureLogisticRegression,
     FeatureRegressor,
@@ -60,15 +60,15 @@ class CGRidge(RowsMixin, RowsRegressor):
             raise TypeError("CGRidge needs every pair of points: pass X.compute(), or use NystromRidge or Falkon")
         X = self._training_points(X)
         t = self._numbers(y, len(X))
-        self.X_ = X.copy()  # what the user does to X later must not change the predictions
+        self.X_ = owned(X)  # what the user does to X later must not change the predictions
         self.a_, self.n_iter_ = cg_ridge(
-            self.kernel,
+            self.kernel_,
             self.X_,
             t,
             ridge=self.ridge,
             tol=self.tol,
             max_iterations=self.max_iterations,
-            memory=self.memory,
+            memory=self.memory_,
         )
         return self
 
@@ -77,7 +77,7 @@ class CGRidge(RowsMixin, RowsRegressor):
         X = self._test_points(X)
         if is_dask(X):
             return map_rows(self.predict, X, columns=None, dtype=float)
-        return gram_product(self.kernel, X, self.X_, self.a_, memory=self.memory)
+        return gram_product(self.kernel_, X, self.X_, self.a_, memory=self.memory_)
 
 
 class NystromRidge(NystromMixin, FeatureRidge):
@@ -148,7 +148,7 @@ class Falkon(NystromMixin, FeatureRegressor):
         X = self._training_points(X)
         t = self._numbers_of(X, y)
         features = self._draw_features(X, ridge)
-        fit = falkon(features, X, t, ridge=ridge, iterations=self.iterations, tol=self.tol, memory=self.memory)
+        fit = falkon(features, X, t, ridge=ridge, iterations=self.iterations, tol=self.tol, memory=self.memory_)
         if fit.residuals and fit.residuals[-1] > 0.01:
             warn(
                 f"Falkon stopped after {fit.iterations} iterations, with a relative residual of "

@@ -11,7 +11,7 @@ from scipy import linalg
 
 from ..validation import Array, real, whole
 from .blocks import MEMORY, Rows, conjugate_gradients, sum_over_blocks
-from .engine import map_sum
+from .engine import map_sum, numbers
 from .maps import LandmarkFeatures
 from .normal import factor_with_nugget
 
@@ -52,7 +52,7 @@ def falkon(
     (array([1.5]), 1)
     """
     ridge, tol = real(ridge, "ridge", above=0), real(tol, "tol", at_least=0)
-    iterations = whole(iterations, "iterations", at_least=1)
+    iterations, t = whole(iterations, "iterations", at_least=1), numbers(t, X)
     n, m = len(X), features.m
     T = np.triu(factor_with_nugget(features.penalty()).T)
     S = T @ T.T

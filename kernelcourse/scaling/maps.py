@@ -14,7 +14,7 @@ from scipy import linalg
 
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Exponential, Gaussian, Laplacian, Matern, RationalQuadratic
-from ..validation import Array, generator, points, whole
+from ..validation import Array, generator, owned, points, whole
 from .landmarks import take
 
 
@@ -46,6 +46,9 @@ class LandmarkFeatures:
     kernel: Kernel
     Z: Any
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "Z", owned(self.Z))  # what the caller does to Z later must not change the features
+
     @property
     def m(self) -> int:
         """The number of landmarks."""
@@ -73,6 +76,9 @@ class FourierFeatures:
 
     frequencies: Array  # (d, m / 2)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "frequencies", points(self.frequencies, "frequencies").copy())
+
     @property
     def m(self) -> int:
         """The number of features: a cosine and a sine for each frequency."""
@@ -96,7 +102,7 @@ class FourierFeatures:
         return np.eye(self.m)
 
 
-def random_fourier(kernel: Kernel, d: int, m: int, *, rng: Any = None) -> FourierFeatures:
+def random_fourier(kernel: Any, d: int, m: int, *, rng: Any = None) -> FourierFeatures:
     r"""m random Fourier features of a stationary kernel on d inputs (Rahimi and Recht 2007).
 
     By Bochner's theorem $k(x - z) = \mathrm{E} \cos \omega^\top (x - z)$ for $\omega$ drawn from the kernel's spectral
@@ -114,14 +120,15 @@ def random_fourier(kernel: Kernel, d: int, m: int, *, rng: Any = None) -> Fourie
         raise ValueError(f"m must be even, a cosine and a sine for each frequency, got {m}")
     half = m // 2
     normal = rng.normal(size=(d, half))
-    if isinstance(kernel, Gaussian):
+    kind = type(kernel)  # not a subclass, which may compute anything
+    if kind is Gaussian:
         return FourierFeatures(normal / kernel.sigma)
-    if isinstance(kernel, Matern | Exponential):
-        nu = kernel.nu if isinstance(kernel, Matern) else 0.5
+    if kind in (Matern, Exponential):
+        nu = kernel.nu if kind is Matern else 0.5
         return FourierFeatures(normal / np.sqrt(rng.chisquare(2 * nu, size=half) / (2 * nu)) / kernel.length)
-    if isinstance(kernel, RationalQuadratic):
+    if kind is RationalQuadratic:
         return FourierFeatures(normal * np.sqrt(rng.gamma(kernel.alpha, 1 / kernel.alpha, size=half)) / kernel.length)
-    if isinstance(kernel, Laplacian):
+    if kind is Laplacian:
         return FourierFeatures(rng.standard_cauchy(size=(d, half)) / kernel.h)
     raise ValueError(
         f"no spectral density is known for {kernel!r:.80}: random Fourier features exist here for Gaussian, "

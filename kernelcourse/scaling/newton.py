@@ -16,7 +16,7 @@ from scipy import linalg
 from ..linalg import add_squares
 from ..validation import Array, real, warn, whole
 from .blocks import MEMORY, Rows, sum_over_blocks
-from .engine import map_sum
+from .engine import labels, map_sum
 from .maps import FeatureMap
 from .normal import factor_with_nugget
 
@@ -147,7 +147,7 @@ class _Problem:
     passes: int = 0
 
     def __post_init__(self) -> None:
-        self.P = self.features.penalty()
+        self.P, self.y = self.features.penalty(), labels(self.y, self.X)
 
     def at(self, w: Array, loss: Loss) -> _State:
         """The objective and its derivatives, in one pass over the points."""

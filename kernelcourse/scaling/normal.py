@@ -10,9 +10,9 @@ import numpy as np
 from scipy import linalg
 
 from ..linalg import add_squares
-from ..validation import Array, real, warn
+from ..validation import Array, real, vector, warn
 from .blocks import MEMORY, Rows, sum_over_blocks
-from .engine import map_sum
+from .engine import map_sum, numbers
 from .maps import FeatureMap
 
 
@@ -26,6 +26,8 @@ def normal_equations(features: FeatureMap, X: Any, t: Any, *, memory: int = MEMO
     >>> normal_equations(LandmarkFeatures(Linear(), [[1.0]]), np.array([[1.0], [2.0]]), np.array([3.0, 6.0]))
     (array([[5.]]), array([15.]))
     """
+
+    t = vector(t, "t", length=len(X))
 
     def work(blocks: Iterable[Rows]) -> tuple[Array, Array]:
         G, b = np.zeros((features.m, features.m), order="F"), np.zeros(features.m)
@@ -73,7 +75,7 @@ def feature_ridge(features: FeatureMap, X: Any, t: Any, *, ridge: float, memory:
     >>> feature_ridge(LandmarkFeatures(Linear(), [[1.0]]), np.array([[1.0], [2.0]]), np.array([3.0, 6.0]), ridge=5.0)
     array([1.5])
     """
-    ridge = real(ridge, "ridge", above=0)
+    ridge, t = real(ridge, "ridge", above=0), numbers(t, X)
     G, b = map_sum(partial(normal_equations, features, memory=memory), X, t)
     P = features.penalty()
     # The eigenvalues of K~ = Phi P^-1 Phi' are about those of P times n / m; its trace bounds the largest.

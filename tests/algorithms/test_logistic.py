@@ -31,6 +31,7 @@ from kernelcourse.algorithms.logistic import (
     softmax_gradient,
     softmax_objective,
 )
+from kernelcourse.linalg import solve_ridge
 from kernelcourse.validation import KernelCourseWarning
 
 matrices = arrays(float, st.tuples(st.integers(1, 6), st.integers(1, 5)), elements=st.floats(-1e3, 1e3))
@@ -469,3 +470,18 @@ def test_bad_K_and_y_are_named(K, y, message):
 def test_bad_arguments_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_newton_leaves_the_filters_of_warnings_to_the_process(monkeypatch):
+    """They are no thread's own: two solvers that save and restore them in turns leave the wrong ones behind."""
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("the filters were touched")
+
+    X, labels = overlapping(n=60)
+    X[1] = X[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(warnings, "catch_warnings", refuse)
+        logistic_newton(gaussian_gram(X, sigma=30.0), labels, ridge=1e-9, tol=1e-4)
+        kernel_softmax(gaussian_gram(X, sigma=30.0), labels, ridge=1e-9, tol=1e-4)
+    np.testing.assert_allclose(solve_ridge(np.ones((3, 3)), np.ones(3), 0.0, quiet=True), 1 / 3)

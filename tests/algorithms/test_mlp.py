@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import warnings
 
 import numpy as np
@@ -436,3 +437,16 @@ def test_bad_training_numbers_are_named(name, value):
     numbers = {"step": 0.1, "epochs": 1, "batch_size": 2} | {name: value}
     with pytest.raises(ValueError, match=f"{name} must be"):
         sgd(blank(2, 1), XOR, np.ones((4, 1)), loss=squared_error, rng=0, **numbers)
+
+
+def test_a_network_shares_no_array_with_the_caller():
+    W, b = np.eye(2), np.zeros(2)
+    network = Network([Layer(W, b)])
+    W[:], b[:] = 7.0, 7.0
+    np.testing.assert_array_equal(forward(network, XOR)[-1], XOR)
+
+
+def test_a_divergence_can_be_sent_between_processes():
+    sent = pickle.loads(pickle.dumps(TrainingDiverged(0.1, init_network((2, 1), rng=0), np.ones(2))))
+    assert "step=0.1 is too large" in str(sent)
+    assert sent.network.sizes == (2, 1) and sent.losses.tolist() == [1.0, 1.0]

@@ -705,3 +705,12 @@ def test_a_string_among_them_excuses_no_other_symbol():
     with pytest.raises(TypeError, match="not hashable"):
         symbols(["a", [1]])
     assert symbols(["a", np.int64(3)]) == ("a", 3) and type(symbols(["a", np.int64(3)])[1]) is int
+
+
+@pytest.mark.parametrize("k", [WeisfeilerLehman(1), ShortestPath()], ids=repr)
+def test_weights_of_edges_are_refused_wherever_they_stand(k):
+    G = nx.Graph()
+    G.add_edge("a", "b", weight=2.5)
+    for graph in (G, [[0.0, 2.5], [2.5, 0.0]]):
+        with pytest.raises(ValueError, match=r"X\[0\]: .*an edge has no weight.*, got 2.5 at \[0, 1\]"):
+            k([graph])

@@ -1,5 +1,7 @@
 """The construction rules as users write them: printing, flattening, equality, refusals (lecture B14, K3, H2)."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from sklearn.metrics import pairwise
@@ -12,6 +14,7 @@ from kernelcourse import (
     Gaussian,
     InvalidKernel,
     Kernel,
+    KernelRidge,
     Laplacian,
     Linear,
     Matern,
@@ -246,3 +249,90 @@ def test_a_users_own_kernel_needs_only_a_formula():
     np.testing.assert_allclose(k([1.0, 3.0]), [[1, 1], [1, 3]])
     np.testing.assert_allclose(k.diag([1.0, 3.0]), [1, 3])
     np.testing.assert_allclose((2 * k + 1)([1.0, 3.0]), [[3, 3], [3, 7]])
+
+
+@pytest.mark.parametrize(
+    "k",
+    [
+        (2 * Gaussian()) * (0.5 * Linear()),
+        dataclasses.replace(2 * Gaussian(), c=1.0),
+        dataclasses.replace(2 * (Gaussian() * Linear()), c=1.0),
+    ],
+    ids=repr,
+)
+def test_a_factor_of_one_prints_as_what_it_is_equal_to(k):
+    assert eval(repr(k)) == k == eval(repr(k)) and hash(eval(repr(k))) == hash(k)
+    assert k != 2 * k and 2 * k != k
+
+
+def test_a_matrix_that_a_formula_keeps_is_not_overwritten():
+    kept = Gaussian(1.0)(X)
+
+    class Stored(Kernel):
+        def formula(self, X, Z):
+            return kept if len(X) > 1 else np.ones((1, 1))
+
+    for k in (Stored(), Stored().after(lambda X: X), Stored() ** 1):
+        KernelRidge(k, ridge=0.1, offset="penalised").fit(list(X), X[:, 0])
+        K = k(list(X))
+        K += 1
+    np.testing.assert_array_equal(kept, Gaussian(1.0)(X))
+
+
+@pytest.mark.parametrize(
+    ("k", "points"),
+    [
+        (Bilinear([[1.0, 1 / 3], [1 / 3, 1 / 9]]), [[0.7, -2.1], [0.1, -0.3]]),
+        (Linear().centered([[0.1, 0.3], [0.5, 0.8], [0.6, 0.7]]), [[0.4, 0.6]]),
+    ],
+)
+def test_a_norm_below_rounding_is_none(k, points):
+    np.testing.assert_array_equal(k.normalized()(points), np.zeros((len(points), len(points))))
+    np.testing.assert_array_equal(k.normalized().diag(points), np.zeros(len(points)))
+
+
+@pytest.mark.parametrize(
+    ("map_of_all", "rule"),
+    [
+        (lambda X: X - X.mean(axis=0), lambda f: Linear().after(f)),
+        (lambda X: (X - X.mean(axis=0)) / X.std(axis=0), lambda f: Gaussian(1.0).after(f)),
+        (lambda X: X[:, :2] - X[:, :2].mean(axis=0), lambda f: Linear().after(f)),
+        (lambda X: X[:, 0] / np.abs(X[:, 0]).max(), lambda f: Linear().weighted(f)),
+    ],
+)
+def test_a_function_of_all_points_together_is_refused(map_of_all, rule):
+    with pytest.raises(ValueError, match="gives a point one value by itself and another among other points"):
+        rule(map_of_all)(X)
+
+
+def test_a_map_that_gives_one_number_is_named():
+    with pytest.raises(ValueError, match="phi must give a row of numbers for each point of Z, but it gave one number"):
+        Linear().after(lambda x: x[0] if len(x) == 2 else x[:1])(X, Z[:, :2])
+
+
+def test_functions_that_work_in_place_leave_the_points_alone():
+    def doubled(X):
+        X *= 2
+        return X
+
+    def size(x):
+        x **= 2
+        return x.sum()
+
+    points = X.copy()
+    np.testing.assert_array_equal(Linear().after(doubled)(points), 4 * Linear()(X))
+    np.testing.assert_allclose(Linear().weighted(size).diag(points), (X**2).sum(axis=1) ** 3)
+    np.testing.assert_array_equal(points, X)
+
+
+def test_a_factor_beyond_floats_is_named():
+    for scaled in (lambda: 10**400 * Gaussian(), lambda: Gaussian() * 10**400):
+        with pytest.raises(ValueError, match="c must be a finite number, got one too large for a float"):
+            scaled()
+
+
+def test_sums_with_functions_that_have_no_hash_can_be_compared():
+    f = np.poly1d([1.0, 0.0])
+    assert Linear().weighted(f) + Gaussian() == Gaussian() + Linear().weighted(np.poly1d([1.0, 0.0]))
+    assert Linear().weighted(f) + Gaussian() != Linear().weighted(f) + Linear()
+    assert Linear() + Linear() + Gaussian() != Linear() + Gaussian() + Gaussian()

@@ -2,6 +2,7 @@
 
 import os
 
+import dask.array as da
 import numpy as np
 import pytest
 import sklearn.linear_model
@@ -358,3 +359,52 @@ def test_too_few_passes_are_said():
         feature_logistic(features, X, y, ridge=1e-3, max_passes=2)
     with pytest.warns(KernelCourseWarning, match="feature_svm"):
         feature_svm(features, X, y, lam=1e-4, max_passes=5)
+
+
+FUNCTIONS = [
+    lambda t: feature_ridge(LandmarkFeatures(Gaussian(1.0), Z), X, t, ridge=1.0),
+    lambda t: normal_equations(LandmarkFeatures(Gaussian(1.0), Z), X, t)[1],
+    lambda t: falkon(LandmarkFeatures(Gaussian(1.0), Z), X, t, ridge=1.0).w,
+    lambda t: feature_logistic(LandmarkFeatures(Gaussian(1.0), Z), X, t, ridge=1.0).w,
+    lambda t: feature_svm(LandmarkFeatures(Gaussian(1.0), Z), X, t, lam=0.01).w,
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_targets_are_checked_and_may_be_a_list(function):
+    for wrong, words in [
+        (np.r_[y, 1.0, 1.0], "has 302 entries, but 300 are wanted"),
+        (np.where(np.arange(300) == 7, np.nan, y), r"contains NaN \(first at index \(7,\)\)"),
+        (y[:, None], "must be 1-D"),
+        (["up"] * 300, "must hold numbers"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            function(wrong)
+    np.testing.assert_array_equal(function(y.tolist()), function(y))
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, lambda a: da.from_array(a, chunks=100)], ids=["numpy", "dask"])
+@pytest.mark.parametrize("solve", [feature_logistic, feature_svm])
+def test_labels_other_than_plus_and_minus_one_are_refused(solve, wrap):
+    penalty = {"lam": 0.01} if solve is feature_svm else {"ridge": 1.0}
+    with pytest.raises(ValueError, match=r"y must hold the labels -1 and \+1, got \[0. 1.\]"):
+        solve(LandmarkFeatures(Gaussian(1.0), Z), wrap(X), wrap((y > 0).astype(float)), **penalty)
+
+
+@pytest.mark.parametrize("base", [Gaussian, Exponential, Matern, RationalQuadratic, Laplacian])
+def test_a_subclass_may_have_another_spectral_density(base):
+    class Narrow(base):
+        def formula(self, X, Z):
+            return super().formula(X, Z) ** 4
+
+    with pytest.raises(ValueError, match=r"no spectral density is known for .*Narrow"):
+        random_fourier(Narrow(1.0), 2, 10)
+
+
+def test_features_share_no_array_with_the_caller(rng):
+    landmarks, frequencies = X[:5].copy(), rng.normal(size=(4, 6))
+    maps = [LandmarkFeatures(Gaussian(1.0), landmarks), FourierFeatures(frequencies)]
+    before = [phi(X) for phi in maps]
+    landmarks[:] = frequencies[:] = 0
+    for phi, features in zip(maps, before, strict=True):
+        np.testing.assert_array_equal(phi(X), features)

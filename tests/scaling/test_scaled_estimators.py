@@ -230,3 +230,13 @@ def test_a_ridge_too_small_for_the_method_is_said():
         CGRidge(ridge=1e-6, max_iterations=2).fit(X, t)
     with pytest.warns(KernelCourseWarning, match="relative residual"):
         Falkon(ridge=1e-4, m=20, iterations=1).fit(X, t)
+
+
+@pytest.mark.parametrize("model", REGRESSORS + CLASSIFIERS, ids=repr)
+def test_parameters_take_effect_with_the_next_fit(model):
+    fitted = clone(model).fit(X, t if is_regressor(model) else y)
+    error = fitted.gram_error(X, sample=20) if hasattr(fitted, "features_") else None
+    before = fitted.predict(new)
+    fitted.set_params(kernel=Polynomial(7), memory=1)
+    np.testing.assert_array_equal(fitted.predict(new), before)
+    assert error is None or fitted.gram_error(X, sample=20) == error

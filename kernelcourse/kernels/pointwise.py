@@ -1,0 +1,83 @@
+"""Functions that a user writes, at every point: of one point, or of all rows at once, whichever they are."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..validation import Array, rows
+
+
+def apply(function: Callable[..., Any], X: Any, name: str) -> Any:
+    """A function of one point, or of all rows at once, at every point of X; `name` is what errors call it.
+
+    For arrays both ways of writing it are welcome. It is a function of all rows if row by row it gives the same, and
+    if a single point, where it takes one, gives the same again. It gets copies: it may work in place.
+    """
+    if not hasattr(X, "__len__") or isinstance(X, (str, bytes)) or len(X) == 0:
+        raise ValueError(f"X must hold at least one point, got {X!r:.60}")
+    X = _array_if_numbers(rows(X))
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        with np.errstate(all="ignore"):
+            found = _try(function, X)
+            if found is not None and found.ndim and len(found) == len(X):
+                if _row_by_row(function, X, found):
+                    return found
+                if _mixes_points(function, X, found):
+                    raise ValueError(
+                        f"{name} gives a point one value by itself and another among other points, but it must depend "
+                        f"on its own point only: compute a mean or a scale beforehand, outside of {name}"
+                    )
+        X = X.copy()
+    values = [function(x) for x in X]
+    return np.array(values) if isinstance(values[0], (np.ndarray, numbers.Real)) else values
+
+
+def _row_by_row(function: Callable[..., Any], X: Array, found: Any) -> bool:
+    """Are these rows what the function gives for the first and the last row by themselves?"""
+    for i in (0, len(X) - 1):
+        if not _same(_try(function, X[i : i + 1]), found[i : i + 1]):
+            return False
+    point = _try(function, X[0])
+    return point is None or point.ndim > 1 or _same(point, found[0])
+
+
+def _mixes_points(function: Callable[..., Any], X: Array, found: Any) -> bool:
+    """Is it a function of all rows that treats them alike, but by their mean, say, and so not one by one?
+
+    A function of one point may take many and make nonsense of them, as `lambda x: x[::-1]` does. Then the order of the
+    rows matters, or a matrix of one row gives what the point gives.
+    """
+    alone, point = _try(function, X[:1]), _try(function, X[0])
+    if len(X) < 3 or alone is None or alone.shape != found[:1].shape:
+        return False
+    if point is not None and (point.shape != alone[0].shape or _same(point, alone[0])):
+        return False
+    return _same(_try(function, np.roll(X, 1, axis=0)), np.roll(found, 1, axis=0))
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is not None and a.shape == b.shape and np.allclose(a, b, equal_nan=True)
+
+
+def _try(function: Callable[..., Any], X: Array) -> Any:
+    """The result as an array of numbers, or None: a function of one point may fail on many in any way."""
+    try:
+        result = np.asarray(function(X.copy()))
+    except Exception:  # noqa: BLE001 - the function is the user's
+        return None
+    return result if result.dtype.kind in "fiub" else None
+
+
+def _array_if_numbers(X: Any) -> Any:
+    """Rows of numbers, lists of them included, as an array; other objects as they are."""
+    if not isinstance(X, (list, tuple)) or not isinstance(X[0], (list, tuple)):
+        return X
+    try:
+        array = np.array(X)
+    except ValueError:  # of different lengths
+        return X
+    return array if array.dtype.kind in "fiub" else X
