@@ -5,7 +5,14 @@ command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
 command -v bwrap >/dev/null 2>&1 || missing="$missing bubblewrap"
 [ -z "$missing" ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
-  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing >/dev/null
+  printf 'installing%s ... ' "$missing"
+  start=$(date +%s)
+  if output=$({ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing; } 2>&1); then
+    echo "$(($(date +%s) - start)) s"
+  else
+    printf 'failed\n%s\n' "$output"
+    exit 1
+  fi
 else
   echo "not installed:$missing. Tests that need it will be skipped."
 fi

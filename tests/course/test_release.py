@@ -60,9 +60,9 @@ def test_windows_line_endings_in_the_source_make_the_same_release(course):
 def test_data_files_are_released_but_not_the_text_of_the_solutions(course):
     folder = course.solutions / ASSIGNMENT
     (folder / "data").mkdir()
-    (folder / "data" / "table.csv").write_text("x,t\n1,2\n")
+    (folder / "data" / "table.csv").write_text("x,t\n1,2\n", encoding="utf-8")
     stale = course.exercises / ASSIGNMENT / "old.ipynb"
-    stale.write_text("{}")
+    stale.write_text("{}", encoding="utf-8")
     release(course, ASSIGNMENT)
     released = {
         path.relative_to(course.exercises / ASSIGNMENT).as_posix() for path in stale.parent.rglob("*") if path.is_file()
