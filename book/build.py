@@ -76,7 +76,6 @@ def pages(toc: Path) -> list[Path]:
 
 def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, fresh: bool = False) -> bool:
     """Run the notebooks and write the pages: True if there was no error and, when strict, no warning."""
-    from jupyter_book.sphinx import build_sphinx
     from notebooks import run_notebooks
 
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
@@ -85,6 +84,8 @@ def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, f
     syntax, timeout = config["parse"]["myst_enable_extensions"], config["execute"]["timeout"]
     if not run_notebooks(pages(toc), cache_folder=cache, syntax=syntax, timeout=timeout):
         return False
+    from jupyter_book.sphinx import build_sphinx  # takes its time, which a cell that fails need not wait for
+
     result = build_sphinx(
         str(ROOT),
         str(out),
@@ -113,7 +114,8 @@ def preview(sources: Sequence[str]) -> bool:
     folder = BUILD / "preview" / names[0].replace("/", "-")
     folder.mkdir(parents=True, exist_ok=True)
     toc = folder / "_toc.yml"
-    toc.write_text(yaml.safe_dump({"format": "jb-book", "root": names[0], "chapters": chapters}), encoding="utf-8")
+    contents = {"format": "jb-book", "root": names[0]} | ({"chapters": chapters} if chapters else {})
+    toc.write_text(yaml.safe_dump(contents), encoding="utf-8")
     good = build(toc, folder / "html", strict=False)
     print(f"the page: {folder / 'html' / names[0]}.html")
     return good

@@ -204,9 +204,9 @@ def test_right_names_and_pages_are_not_complained_of(complaints):
 
 def test_cell_that_fails_fails_the_build(tmp_path, build):
     cell = "# Fails\n\n```{code-cell} python3\n1 / 0\n```\n"
-    done = build(make_course(tmp_path, {"start": HEADER + cell}))
+    done = build(make_course(tmp_path, {"start": "# Start\n", "fails": HEADER + cell}))
     assert done.returncode == 1
-    assert re.search(r"start\.md: a cell failed", done.stderr)
+    assert re.search(r"fails\.md: a cell failed", done.stderr)
     assert "ZeroDivisionError" in done.stderr
     assert not (tmp_path / "_build/html/book/start.html").exists()
 

@@ -35,7 +35,7 @@ def pages(html) -> dict[Path, Page]:
 
 
 def test_links_and_anchors_lead_somewhere(pages):
-    # linkchecker is under the GPL and pytest-check-links sees no anchors of other pages.
+    # Ten lines; of the libraries, linkchecker is under the GPL and pytest-check-links rests since 2024.
     broken = []
     for path, page in pages.items():
         for link in page.links:

@@ -1,5 +1,5 @@
-// What all figures share: controls, handles to drag, the sentence below, and the state in the page's address. Written
-// by hand for the keyboard and the screen reader, which libraries for dragging leave out.
+// What all figures share: controls, handles to drag, the sentence below, and the state in the page's address. By hand,
+// because the handles have to work by keyboard and with a screen reader; d3-drag knows pointers only.
 
 import { coloursOf, Plot, short } from "./draw.js";
 
