@@ -59,6 +59,7 @@ def prepare_environment() -> None:
         "IPYTHONDIR": str(BUILD / ".ipython"),
         "MATPLOTLIBRC": str(ROOT / "book/notebook/matplotlibrc"),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+        "PYTHONSAFEPATH": "1",  # and not from the folder where the command was given
         "PYTHONHASHSEED": "0",
         "OPENBLAS_NUM_THREADS": "1",  # as many notebooks as cores: each keeps to its own
         "SOURCE_DATE_EPOCH": "0",  # no file carries the hour of its making
