@@ -133,7 +133,7 @@ def on_a_cluster(
         raise CourseError(f"no Dask scheduler has written {address}")
     options: dict[str, Any] = {"scheduler_file": address} if by_file else {"address": address}
     try:
-        client = Client(**options, timeout="20s", set_as_default=False)
+        client = Client(**options, timeout="60s", set_as_default=False)
     except (OSError, ValueError) as error:
         raise CourseError(f"no Dask scheduler answers at {address}: {error}") from error
     with client:

@@ -12,18 +12,18 @@ LOG = "KERNELCOURSE_TEST_LOG"  # names a file that gets a line for every submiss
 VICTIM = "KERNELCOURSE_TEST_VICTIM"  # names a file that one process makes, in the middle of the class, before it dies
 
 
-def _die_once(mark):
-    try:
-        Path(mark).touch(exist_ok=False)
-    except FileExistsError:
-        return
-    os.kill(os.getpid(), signal.SIGKILL)
+def _die_once():
+    """Die, if ten submissions are graded and no other process has done so."""
+    log, mark = Path(os.environ[LOG]), Path(os.environ[VICTIM])
+    if log.exists() and len(log.read_bytes().splitlines()) >= 10 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def quick_grade(task, student, submission):
     """Points that depend on the files and on nothing else."""
-    if (victim := os.environ.get(VICTIM)) and len(Path(os.environ[LOG]).read_bytes().splitlines()) >= 10:
-        _die_once(victim)
+    if VICTIM in os.environ:
+        _die_once()
     number = int(hashlib.sha256(repr(sorted(submission.items())).encode()).hexdigest(), 16)
     scores = {
         name: float((number >> position) % (points + 1)) for position, (name, points) in enumerate(POINTS.items())

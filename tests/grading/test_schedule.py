@@ -193,7 +193,7 @@ def test_on_a_cluster_that_loses_a_worker(course, serial, monkeypatch, tmp_path)
     monkeypatch.setenv(quick.VICTIM, str(tmp_path / "victim"))
     cloudpickle.register_pickle_by_value(quick)
     patient = dask.config.set({f"distributed.comm.timeouts.{name}": "600s" for name in ("connect", "tcp")})
-    options = {"dashboard_address": None, "silence_logs": 50, "local_directory": str(tmp_path)}
+    options = {"dashboard_address": ":0", "silence_logs": 50, "local_directory": str(tmp_path)}
     try:
         with patient, LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster:
             grade(course, ASSIGNMENT, cluster=cluster.scheduler_address)
