@@ -3,6 +3,7 @@
 missing=""
 command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
 command -v bwrap >/dev/null 2>&1 || missing="$missing bubblewrap"
+python3 -c 'import ctypes; ctypes.CDLL("libseccomp.so.2")' 2>/dev/null || missing="$missing libseccomp2"
 [ -z "$missing" ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
   printf 'installing%s ... ' "$missing"

@@ -108,7 +108,7 @@ class Sandbox:
         self.channel = Channel(ours)
         self.scratch = ""
         self.ready = False
-        self.user = OwnUser() if os.geteuid() == 0 and not self.unsafe else None
+        self.user = OwnUser() if not self.unsafe and os.geteuid() == 0 else None
         passed = [theirs.fileno()]
         try:
             if self.unsafe:

@@ -35,7 +35,7 @@ LIMITS = Limits(seconds=20, patience=30, memory=1_000_000_000, disk=5_000_000, p
 
 @pytest.fixture(scope="module")
 def place(library):
-    with Sandbox(library, limits=LIMITS) as sandbox:
+    with Sandbox(library, limits=LIMITS, grace=300) as sandbox:
         run(sandbox, "import os, socket")  # for whichever test comes first here
         yield sandbox
 

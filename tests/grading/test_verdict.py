@@ -26,7 +26,7 @@ RIGHT = {"gram_matrix": "Phi @ Phi.T", "predict": "Phi @ rest[0]"}
 
 @pytest.fixture(scope="module")
 def session(library):
-    limits = Limits(seconds=2, patience=30)
+    limits = Limits(seconds=2, patience=300)
     session = Session(lambda: Sandbox(library, limits=limits), seconds=3000)
     session.run("import numpy as np")
     yield session
