@@ -52,9 +52,11 @@ class Classroom:
         everybody = {path.name for path in (self.course.root / "submitted").iterdir()}
         results = self._grade(everybody - set(endless), regrade)
         if endless:
+            config = self.course.root / "nbgrader_config.py"
+            before = config.read_bytes()
             limit(self.course, seconds=1, patience=15)
             results |= self._grade(endless, regrade)
-            limit(self.course)
+            config.write_bytes(before)
         return results
 
     def _grade(self, students: Collection[str], regrade: bool) -> dict[str, dict]:

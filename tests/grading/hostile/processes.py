@@ -142,6 +142,7 @@ dual_weights = predict = gram_matrix
             "not-a-kernel": RIGHT["not-a-kernel"],
         },
         earns=HONEST + 2,
+        endless=True,
     ),
     Attack(
         "other-processes",

@@ -118,6 +118,7 @@ async def predict(K_test, a):
             predict="10 ** 10_000_000",
             not_a_kernel="[0.0] * 10**7, range(10**12)",
         ),
+        endless=True,
     ),
     Attack(
         "too-deep",
