@@ -56,6 +56,7 @@ def execute(path: Path, *, timeout: int) -> Any:
     client = NotebookClient(
         notebook,
         timeout=timeout,
+        startup_timeout=600,  # a kernel that cannot start dies at once; one on a busy machine may take minutes
         kernel_name="python3",
         allow_errors=True,
         extra_arguments=["--log-level=ERROR"],  # the kernel's own remarks do not concern a student
