@@ -49,8 +49,8 @@ system:  # what the tests need from the system: a browser for the pages
 .PHONY: coverage
 coverage: $(READY) system  ## run the tests and report branch coverage of the library
 	@mkdir -p _build/coverage && $(BIN)/python -m coverage erase
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest -n 2 --dist worksteal -q $(FLAGS)
-	@$(BIN)/python -m coverage combine --quiet && $(BIN)/python -m coverage report --fail-under=95
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest -n 2 --dist worksteal -q $(FLAGS); tests=$$?; \
+	  $(BIN)/python -m coverage combine --quiet && $(BIN)/python -m coverage report --fail-under=95 && exit $$tests
 
 .PHONY: lint
 lint: setup-workshop  ## lint, check the format and the types

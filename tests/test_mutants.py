@@ -6,14 +6,16 @@ import tomllib
 import pytest
 
 from tests.hard import ROOT
-from tests.mutants.__main__ import EQUIVALENT, Changed, Map, Mutant, draw, lines_of, table
+from tests.mutants.__main__ import EQUIVALENT, Changed, Map, Mutant, draw, table
 from tests.mutants.changes import changes
 
 
 def after(source):
     """Each change of a source, as the changed statement reads."""
-    count = len(changes(ast.parse(source)))
-    return [changes(ast.parse(source))[number].make()[1] for number in range(count)]
+    tree = ast.parse(source)
+    texts = [change.texts()[1] for change in changes(tree)]
+    assert ast.unparse(tree) == ast.unparse(ast.parse(source))  # nothing has stayed changed
+    return texts
 
 
 @pytest.mark.parametrize(
@@ -76,7 +78,7 @@ def test_a_change_reaches_those_who_import_the_module():
     path = "kernelcourse/lapack.py"
     source = (ROOT / path).read_text(encoding="utf-8")
     found = changes(ast.parse(source))
-    mutant = Mutant(path, len(found) - 1, "", 1, "", "")
+    mutant = Mutant(path, len(found) - 1, "", (1, 1), False, "", "")
     changed = Changed(mutant)
     assert changed.find_spec("kernelcourse.linalg") is None
     assert changed.find_spec("kernelcourse.lapack").origin == str(ROOT / path)
@@ -90,11 +92,11 @@ def test_one_test_of_each_function_comes_first_and_the_quickest_of_them():
     lines = {"kernelcourse/a.py": {"7": ["t.py::f[1]", "t.py::f[2]", "t.py::g"], "8": ["t.py::g"], "9": [""]}}
     seconds = {"t.py::f[1]": 3, "t.py::f[2]": 1, "t.py::g": 2}
     where = Map({"t.py": {"seconds": seconds, "lines": lines}})
-    assert where.of("kernelcourse/a.py", [7], False) == ["t.py::f[2]", "t.py::g", "t.py::f[1]"]
-    assert where.of("kernelcourse/a.py", [8], False) == ["t.py::g"]
-    assert where.of("kernelcourse/a.py", [9], False) == ["t.py::f[2]", "t.py::g", "t.py::f[1]"]  # a fixture of the file
-    assert where.of("kernelcourse/a.py", [1], False) == []
-    assert where.of("kernelcourse/a.py", [1], True) == ["t.py::f[2]", "t.py::g", "t.py::f[1]"]
+    assert where.of("kernelcourse/a.py", 7, 7) == ["t.py::f[2]", "t.py::g", "t.py::f[1]"]
+    assert where.of("kernelcourse/a.py", 8, 8) == ["t.py::g"]
+    assert where.of("kernelcourse/a.py", 9, 9) == ["t.py::f[2]", "t.py::g", "t.py::f[1]"]  # a fixture of the file
+    assert where.of("kernelcourse/a.py", 1, 1) == []
+    assert where.of("kernelcourse/a.py", 1, 1, True) == ["t.py::f[2]", "t.py::g", "t.py::f[1]"]
 
 
 def test_the_draw_is_spread_over_the_modules_and_always_the_same():
@@ -104,13 +106,23 @@ def test_the_draw_is_spread_over_the_modules_and_always_the_same():
     counts = [sum(mutant.path == path for mutant in drawn) for path in paths]
     assert counts[0] > counts[1] >= 2
     for mutant in drawn:
-        lines, on_import = lines_of(mutant)
-        assert mutant.line in lines and on_import == (mutant.within == "" or mutant.before.startswith(("class", "@")))
+        source = (ROOT / mutant.path).read_text(encoding="utf-8").splitlines()
+        first_word = mutant.before.splitlines()[-1].split()[0]  # below the decorators
+        assert first_word in source[mutant.lines[0] - 1]
+
+
+def test_what_happens_on_import_belongs_to_all_tests_of_the_module():
+    on_import = {mutant.before: mutant.on_import for mutant in draw(["kernelcourse/fast.py"], 10**4, "13")}
+    assert on_import["SLAB = 2 ** 20"] and on_import["WORTH_A_THREAD = 2 ** 16"]
+    assert not on_import["return _loops()"]
 
 
 def test_the_share_is_of_those_that_could_be_noticed():
     outcomes = ["killed", "killed by signal 9", "survived", "no test executes it"]
-    mutants = [Mutant("a.py", number, "f", 1, f"a{number}", "b", outcome) for number, outcome in enumerate(outcomes)]
+    mutants = [
+        Mutant("a.py", number, "f", (1, 1), False, f"a{number}", "b", outcome)
+        for number, outcome in enumerate(outcomes)
+    ]
     assert table(mutants, {mutants[2].key}).splitlines()[-1] == "| all | 4 | 2 | 1 | 1 | 33.3% |"
 
 
@@ -118,9 +130,5 @@ def test_equivalent_mutants_are_changes_of_the_source_as_it_is():
     for one in tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["equivalent"]:
         assert len(one["reason"]) > 20, f"no reason is given for {one}"
         tree = ast.parse((ROOT / one["file"]).read_text(encoding="utf-8"))
-        numbers = [n for n, change in enumerate(changes(tree)) if change.within == one["within"]]
-        texts = []
-        for number in numbers:
-            change = changes(ast.parse((ROOT / one["file"]).read_text(encoding="utf-8")))[number]
-            texts.append(change.make())
+        texts = [change.texts() for change in changes(tree) if change.within == one["within"]]
         assert (one["before"], one["after"]) in texts, f"the source has changed: {one}"

@@ -13,6 +13,7 @@ runs with the files of the machine read-only: a changed program may delete what 
 import argparse
 import ast
 import contextlib
+import gc
 import hashlib
 import importlib
 import importlib.abc
@@ -35,13 +36,16 @@ from tests.mutants.changes import changes
 
 FOLDER = ROOT / "_build" / "mutants"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
-# These look at pages and whole courses, in browsers and processes of their own.
-ELSEWHERE = ("tests/book", "tests/lab", "tests/benchmarks", "tests/course/test_assignments.py", "tests/mutants")
+# Whole pages, courses and classes, in browsers and processes of their own; and the tests of this program.
+ELSEWHERE = ("tests/book", "tests/lab", "tests/course/test_assignments.py", "tests/test_hard.py", "tests/test_mutants")
+ELSEWHERE += tuple(f"tests/grading/test_{name}.py" for name in ("grade", "honest", "hostile"))
 WARM = ["scipy.optimize", "scipy.spatial.distance", "scipy.stats", "pytest", "hypothesis.extra.numpy", "sklearn.svm"]
 WARM += ["sklearn.utils.estimator_checks", "matplotlib.pyplot", "numba", "dask.array", "nbclient", "nbconvert"]
 WARM += ["jupytext", "nbgrader.apps", "IPython", "coverage"]
+GRADING = ("tests/course", "tests/grading")  # take minutes; needed only for changes in kernelcourse/course
 OPTIONS = ["-q", "--assert=plain", "--tb=no", "--no-header", "--no-summary", "-p", "no:playwright"]
-FIRST, ALL = 1.5, 30.0  # seconds of tests that a change meets at first, and if none of them noticed
+OPTIONS += ["-p", "no:unraisableexception", "-p", "no:threadexception"]  # which collect garbage after each run
+FIRST, ALL = 1.5, 10.0  # seconds of tests that a change meets at first, and if none of them noticed
 COMPILED, ASKS_FOR_COMPILED = "kernelcourse/compiled.py", ("kernelcourse/fast.py", "return _loops()")
 
 
@@ -50,7 +54,8 @@ class Mutant:
     path: str
     number: int  # among the changes of its module
     within: str
-    line: int
+    lines: tuple  # the first and the last
+    on_import: bool  # executed by whoever imports the module: outside functions, or in a signature
     before: str
     after: str
     outcome: str = ""
@@ -104,6 +109,8 @@ def warm_up():
     for name in WARM:
         importlib.import_module(name)
     assert not any(name.startswith("kernelcourse") for name in sys.modules)
+    sys.pycache_prefix, sys.dont_write_bytecode = str(FOLDER / "pycache"), False  # the source tree is read-only
+    gc.freeze()  # a fork need not look through all this again
 
 
 def in_a_cage():
@@ -196,11 +203,12 @@ def map_file(path, saved):
     return code
 
 
-def measure(workers, tell):
-    """The map of every file of tests: what was measured before, as long as the files that it is about are the same."""
+def measure(paths, workers, tell):
+    """The map of the files of tests: what was measured before, as long as the files that it is about are the same."""
     files = [*sorted((ROOT / "tests").rglob("test_*.py")), *sorted((ROOT / "kernelcourse").rglob("*.py"))]
     names = [str(path.relative_to(ROOT)) for path in files]
-    names = [name for name in names if not name.startswith(ELSEWHERE)]
+    left_out = ELSEWHERE if any(path.startswith("kernelcourse/course") for path in paths) else ELSEWHERE + GRADING
+    names = [name for name in names if not name.startswith(left_out)]
     names = [name for name in names if name.startswith("tests") or ">>> " in (ROOT / name).read_text()]
     folder = FOLDER / "map"
     folder.mkdir(parents=True, exist_ok=True)
@@ -241,8 +249,9 @@ class Map:
                     if "" in tests:
                         self.shared[path][int(line)] |= set(one["seconds"])
 
-    def of(self, path, lines, everywhere):
+    def of(self, path, first, last, everywhere=False):
         """The tests of some lines in order; `everywhere`: of all lines of the file, for what happens on import."""
+        lines = range(first, last + 1)
         if path == COMPILED:  # not traced: the tests of those who ask for it
             path, text = ASKS_FOR_COMPILED
             lines = [n for n, line in enumerate((ROOT / path).read_text().splitlines(), 1) if line.strip() == text]
@@ -325,25 +334,26 @@ def try_mutant(mutant, tests):
 
 def draw(paths, count, seed):
     """So many changes, from every module in proportion to what there is to change in it, two at least."""
-    trees = {path: changes(ast.parse((ROOT / path).read_text(encoding="utf-8"))) for path in paths}
-    total = sum(map(len, trees.values()))
+    trees = {path: ast.parse((ROOT / path).read_text(encoding="utf-8")) for path in paths}
+    found = {path: changes(tree) for path, tree in trees.items()}
+    total = sum(map(len, found.values()))
     mutants = []
-    for path, found in trees.items():
-        share = min(len(found), max(2, round(count * len(found) / total)))
-        for number in sorted(random.Random(f"{seed} {path}").sample(range(len(found)), share)):
-            change = changes(ast.parse((ROOT / path).read_text(encoding="utf-8")))[number]
-            mutants.append(Mutant(path, number, change.within, change.statement.lineno, *change.make()))
+    for path, tree in trees.items():
+        share = min(len(found[path]), max(2, round(count * len(found[path]) / total)))
+        bodies = {
+            part for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) for s in f.body for part in ast.walk(s)
+        }
+        for number in sorted(random.Random(f"{seed} {path}").sample(range(len(found[path])), share)):
+            change = found[path][number]
+            lines, on_import = lines_of(change.statement), change.statement not in bodies
+            mutants.append(Mutant(path, number, change.within, lines, on_import, *change.texts()))
     return mutants
 
 
-def lines_of(mutant):
-    """The lines that execute a change, and whether it happens on import: outside functions, or in a signature."""
-    tree = ast.parse((ROOT / mutant.path).read_text(encoding="utf-8"))
-    change = changes(tree)[mutant.number]
-    statement = change.statement
-    inside = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and statement in list(ast.walk(n))[1:]]
-    last = statement.body[0].lineno - 1 if getattr(statement, "body", None) else statement.end_lineno
-    return range(statement.lineno, max(last, statement.lineno) + 1), not inside
+def lines_of(statement):
+    """The first and the last line of a statement, without the block below it."""
+    below = getattr(statement, "body", None)
+    return statement.lineno, max(statement.lineno, below[0].lineno - 1) if below else statement.end_lineno
 
 
 def within_seconds(tests, seconds, limit):
@@ -421,15 +431,15 @@ def known_equivalents():
 
 def main():
     parser = argparse.ArgumentParser(prog="tests.mutants", description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="kernelcourse", help="a file or folder of the library")
+    parser.add_argument("--only", nargs="+", default=["kernelcourse"], help="files or folders of the library")
     parser.add_argument("--count", type=int, default=600)
     parser.add_argument("--seed", default="13")
     parser.add_argument("--again", action="store_true", help="only those that survived the last time")
     options = parser.parse_args()
     paths = [str(p.relative_to(ROOT)) for p in sorted((ROOT / "kernelcourse").rglob("*.py"))]
-    paths = [path for path in paths if path.startswith(options.only.rstrip("/"))]
+    paths = [path for path in paths if any(Path(path).is_relative_to(part) for part in options.only)]
     if not paths:
-        parser.error(f"--only expects a file or folder below kernelcourse, got {options.only}")
+        parser.error(f"--only expects files or folders below kernelcourse, got {' '.join(options.only)}")
     in_a_cage()
     (FOLDER / "logs").mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("NUMBA_CACHE_DIR", str(FOLDER / "numba"))
@@ -440,7 +450,7 @@ def main():
 
     warm_up()
     workers = usable_cores()
-    where = Map(measure(workers, tell))
+    where = Map(measure(paths, workers, tell))
     mutants = draw(paths, options.count, options.seed)
     equivalent = known_equivalents()
     survivors = FOLDER / "survivors.json"
@@ -448,12 +458,12 @@ def main():
         last = {(m["path"], m["within"], m["before"], m["after"]) for m in json.loads(survivors.read_text())}
         mutants = [mutant for mutant in mutants if mutant.key in last]
     tell(f"{len(mutants)} mutants")
-    tests_of = {id(mutant): where.of(mutant.path, *lines_of(mutant)) for mutant in mutants}
+    tests_of = {id(mutant): where.of(mutant.path, *mutant.lines, mutant.on_import) for mutant in mutants}
     try_all(mutants, tests_of, where.seconds, workers, tell)
     left = [mutant for mutant in mutants if not mutant.outcome.startswith("killed") and mutant.key not in equivalent]
     survivors.write_text(json.dumps([asdict(mutant) for mutant in left], indent=1, ensure_ascii=False))
     text = "\n".join(
-        f"{m.path}:{m.line} ({m.within or 'module'}): {m.outcome}, {len(m.tests)} tests\n    {m.before}\n  → {m.after}"
+        f"{m.path}:{m.lines[0]} ({m.within}): {m.outcome}, {len(m.tests)} tests\n    {m.before}\n  → {m.after}"
         for m in left
     )
     (FOLDER / "survivors.txt").write_text(text + "\n", encoding="utf-8")

@@ -48,15 +48,21 @@ class Change:
     node: object
 
     def make(self):
-        """Change the tree; return the statement's text before and after."""
-        before = head(self.statement)
+        """Put the change into the tree."""
         if self.index is None:
             setattr(self.parent, self.field, self.node)
-        elif self.node is None:
-            del getattr(self.parent, self.field)[self.index]
         else:
-            getattr(self.parent, self.field)[self.index] = self.node
-        return before, "pass" if isinstance(self.node, ast.Pass) else head(self.statement)
+            getattr(self.parent, self.field)[self.index : self.index + 1] = [self.node] if self.node else []
+
+    def texts(self):
+        """The statement before and after the change; the tree is then as it was."""
+        before, value = head(self.statement), getattr(self.parent, self.field)
+        if self.index is not None:
+            setattr(self.parent, self.field, list(value))  # to be changed in the place of the first
+        self.make()
+        after = "pass" if isinstance(self.node, ast.Pass) else head(self.statement)
+        setattr(self.parent, self.field, value)
+        return before, after
 
 
 def head(statement):
