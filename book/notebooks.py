@@ -59,6 +59,7 @@ def run_notebooks(paths: Iterable[Path], *, cache_folder: Path, syntax: Sequence
             todo[path],
             cwd=str(path.parent),
             timeout=timeout,
+            startup_timeout=timeout,
             allow_errors=False,
             coalesce_streams=True,  # where a kernel cuts its output depends on the machine's load
             **({"kernel_manager_class": ForkingKernelManager} if FORKS and not alone else {}),
