@@ -8,7 +8,6 @@ import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,8 +15,6 @@ import nbformat
 import pytest
 from alembic.script import ScriptDirectory
 from filelock import FileLock
-from nbconvert.exporters import NotebookExporter
-from nbgrader.converters import Autograde
 from nbgrader.dbutil import ALEMBIC_DIR
 
 import kernelcourse.checking
@@ -26,14 +23,12 @@ from kernelcourse.course.cli import main
 from kernelcourse.course.engine import nbgrader_api, succeed
 from kernelcourse.course.folder import Course
 from kernelcourse.course.notebooks import read_source, write_notebook
-from kernelcourse.course.preprocessors import GradeSafely
 from kernelcourse.course.release import release
 
 ROOT = Path(__file__).parents[2]
 HERE = Course(ROOT)
 SCAFFOLD = "99-scaffold"
 RAISES = object()  # in the place of a mistake: an answer that raises an error
-MISTAKES = "mistakes.ipynb"  # all usual mistakes of an assignment, judged
 PATIENCE = 600  # seconds that an honest cell may take on a busy machine
 
 
@@ -107,12 +102,6 @@ class Graded:
         return notebook
 
     @cached_property
-    def mistakes(self):
-        """One usual mistake of each piece, then the next of each, and so on: {piece name: mistake} for every round."""
-        rounds = zip_longest(*[[(name, m) for m in piece.mistakes] for name, piece in self.pieces.items()])
-        return [dict(pair for pair in chosen if pair is not None) for chosen in rounds]
-
-    @cached_property
     def mistaken(self):
         """What the mistaken student gets wrong: the first check meets an error, the last finds nothing amiss.
 
@@ -127,11 +116,6 @@ class Graded:
     def outputs(self, student):
         path = self.course.root / "autograded" / student / self.assignment / f"{self.stem}.ipynb"
         return nbformat.read(path, as_version=4)
-
-    def judged(self):
-        """The check cells of every round of mistakes, with the number of the round."""
-        notebook = nbformat.read(self.course.root / MISTAKES, as_version=4)
-        return [(c.metadata["round"], c) for c in notebook.cells if grade_meta(c).get("grade_id") in self._check_cells]
 
     def feedback(self, student):
         path = self.course.root / "feedback" / student / self.assignment / f"{self.stem}.html"
@@ -150,8 +134,9 @@ def wrong_answer(piece, mistake):
     return f"{inspect.getsource(mistake.wrong)}\n\n{piece} = {mistake.name}"
 
 
-def with_wrong_answers(graded, notebook, chosen):
-    """The notebook with one mistake in each of some pieces; cells that nobody grades are left out."""
+def with_wrong_answers(graded, chosen):
+    """A perfect submission but for one mistake in each of some pieces; cells that nobody grades are left out."""
+    notebook = graded.perfect()
     notebook.cells = [c for c in notebook.cells if c.cell_type == "markdown" or "grade_id" in grade_meta(c)]
     for position, cell in reversed(list(enumerate(notebook.cells))):
         names = graded.check_cells().get(grade_meta(cell).get("grade_id"), [])
@@ -162,30 +147,11 @@ def with_wrong_answers(graded, notebook, chosen):
 
 
 def grade_class(graded):
-    """Let nbgrader grade an untouched, a perfect and a mistaken submission, and write feedback for the last."""
+    """Let nbgrader grade an untouched, a perfect and a mistaken submission."""
     graded.submit("untouched", graded.released())
     graded.submit("perfect", graded.perfect())
-    graded.submit("mistaken", with_wrong_answers(graded, graded.perfect(), graded.mistaken))
+    graded.submit("mistaken", with_wrong_answers(graded, graded.mistaken))
     succeed(graded.api.autograde(graded.assignment, "*"), f"grade {graded.assignment}")
-    succeed(graded.api.generate_feedback(graded.assignment, "mistaken"), "write feedback")
-
-
-def judge_mistakes(graded):
-    """Let the grading step of the course judge every usual mistake.
-
-    All rounds follow each other in one notebook and one sandbox: starting a sandbox takes longer than all its calls.
-    """
-    notebook = nbformat.v4.new_notebook()
-    for number, chosen in enumerate(graded.mistakes):
-        for cell in with_wrong_answers(graded, graded.solution(), chosen).cells:
-            if cell.cell_type == "code":
-                cell.id = f"cell-{len(notebook.cells)}"
-                cell.metadata["round"] = number
-                notebook.cells.append(cell)
-    converter = Autograde(coursedir=graded.api.coursedir, parent=graded.api)
-    step = GradeSafely(parent=NotebookExporter(parent=converter))
-    names = {"assignment": graded.assignment, "notebook": graded.stem}
-    write_notebook(step.preprocess(notebook, {"nbgrader": names})[0], graded.course.root / MISTAKES)
 
 
 @cache
@@ -225,7 +191,6 @@ def graded_course(home, assignment, folder):
             with nbgrader_api(draft) as api:
                 graded = Graded(home, draft, assignment, api)
                 grade_class(graded)
-                judge_mistakes(graded)
             draft.root.rename(folder)
     with nbgrader_api(course) as api:
         yield Graded(home, course, assignment, api)
