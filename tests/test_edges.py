@@ -295,8 +295,8 @@ def test_a_gram_matrix_in_single_precision_is_symmetric():
 
 
 def test_numbers_that_differ_are_printed_so():
-    K = np.array([[1.0, 0.1], [0.1 + 1e-5, 1.0]])
-    with pytest.raises(ValueError, match=r"K\[0, 1\] = 0.1 and K\[1, 0\] = 0.10001"):
+    K = np.array([[1.0, 1.0], [1.0000012, 1.0]])
+    with pytest.raises(ValueError, match=r"K\[0, 1\] = 1.0 and K\[1, 0\] = 1.0000012"):
         dual_weights(K, [1.0, 2.0], ridge=1.0)
 
 

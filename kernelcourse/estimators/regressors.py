@@ -36,7 +36,7 @@ class Ridge(Regressor):
         self.offset = offset
 
     def _design(self, X: Any) -> Array:
-        return X if self.phi_ is None else points(self.phi_(X.copy()), "phi(X)")  # phi may work in place
+        return X if self.phi_ is None else points(self.phi_(X), "phi(X)")
 
     def fit(self, X: Any, y: Any) -> Self:
         """Solve the M x M normal equations."""

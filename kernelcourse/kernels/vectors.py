@@ -356,7 +356,10 @@ class RationalQuadratic(Radial):
         _set(self, length=real(self.length, "length", above=0), alpha=real(self.alpha, "alpha", above=0))
 
     def profile(self, r: Array) -> Array:
-        return np.exp(-self.alpha * np.log1p((r / self.length) ** 2 / (2 * self.alpha)))  # exact for every alpha
+        x = (r / self.length) ** 2 / (2 * self.alpha)
+        if self.alpha < 100:
+            return (1 + x) ** -self.alpha
+        return np.exp(-self.alpha * np.log1p(x))  # the rounding of 1 + x would grow with alpha
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         a = _number(self.alpha)

@@ -35,7 +35,6 @@ MODELS = [
     FourierLogisticRegression(Gaussian(1.0), m=40),
     NystromSVM(Gaussian(1.0), m=40),
 ]
-PATIENCE = "300s"  # for processes to start on a busy machine
 
 
 def close(actual, wanted):
@@ -152,29 +151,24 @@ def test_other_bad_requests():
         NystromRidge(m=10).fit(da.from_array(X), t).predict(da.from_array(X[:, :2]))
 
 
-@pytest.fixture(scope="module")
-def client():
-    """Two workers, each a process with one thread."""
+def test_two_workers_give_the_same_numbers_and_one_may_die(tmp_path):
+    """One test and one cluster: while a client is open, every computation of dask goes to it."""
     from distributed import Client, LocalCluster
 
     with (
-        dask.config.set({"distributed.comm.timeouts.connect": PATIENCE}),
+        dask.config.set({"distributed.comm.timeouts.connect": "300s"}),  # for processes that start on a busy machine
         LocalCluster(2, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL) as cluster,
         Client(cluster) as client,
     ):
-        yield client
+        assert len(client.scheduler_info()["workers"]) == 2
+        chunks = da.from_array(X, chunks=(60, 3))
+        for model in (MODELS[0], MODELS[2], MODELS[4]):
+            target = t if is_regressor(model) else y
+            close(scores(clone(model).fit(chunks, target), new), scores(clone(model).fit(X, target), new))
+        a_worker_that_dies_changes_nothing(tmp_path / "killed")
 
 
-@pytest.mark.parametrize("model", [MODELS[0], MODELS[2], MODELS[4]], ids=repr)
-def test_two_workers_give_the_same_numbers(client, model):
-    target = t if is_regressor(model) else y
-    chunks = da.from_array(X, chunks=(60, 3))
-    client.wait_for_workers(2, timeout=PATIENCE)  # the other test may have killed one, which is being replaced
-    close(scores(clone(model).fit(chunks, target), new), scores(clone(model).fit(X, target), new))
-
-
-def test_a_worker_that_dies_changes_nothing(client, tmp_path):
-    killed = tmp_path / "killed"
+def a_worker_that_dies_changes_nothing(killed):
     mark = str(killed)
 
     def die_once(block, block_info=None):

@@ -305,11 +305,11 @@ def test_leverage_landmarks_do_better_than_uniform_ones_on_lopsided_data(rng):
     kernel = Gaussian(1.0)
 
     def error(rows):
-        return gram_error(kernel, LandmarkFeatures(kernel, crowd[rows]), crowd, rng=0).largest
+        return gram_error(kernel, LandmarkFeatures(kernel, crowd[rows]), crowd, rng=0).relative
 
     by_score = np.mean([error(leverage_landmarks(kernel, crowd, 30, ridge=0.01, rng=seed)) for seed in range(5)])
     uniform = np.mean([error(uniform_landmarks(500, 30, rng=seed)) for seed in range(5)])
-    assert by_score < 0.9 * uniform
+    assert by_score < 0.6 * uniform
 
 
 # ---------------------------------------------------------------- logistic regression and support vector machine
