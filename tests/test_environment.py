@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from zipfile import ZipFile
 
+import psutil
 import pytest
 
 import environment
@@ -252,8 +253,8 @@ def test_the_next_set_up_waits_for_what_a_killed_one_left_running(checkout):
     while not (checkout.folder / "stopped").exists():
         assert process.poll() is None, process.stdout.read()
         time.sleep(0.01)
-    found = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=True).stdout.split()
-    os.kill(int(found[0]), signal.SIGKILL)  # environment.py alone; the fake uv goes on
+    (program,) = psutil.Process(process.pid).children()
+    program.kill()  # environment.py alone; what it has started goes on
     second = checkout.start("book")
     assert second.stdout.readline() == "waiting for another set-up of this folder\n"
     os.killpg(process.pid, signal.SIGKILL)
