@@ -210,7 +210,6 @@ def scaffold(shared_folder):
     with FileLock(f"{root}.lock"):
         if not root.exists():
             draft = temporary_course(root.with_suffix(".draft")).root
-            shutil.copytree(ROOT / "kernelcourse", draft / "kernelcourse", ignore=shutil.ignore_patterns("__pycache__"))
             (draft / "gradebook.db").write_bytes(empty_gradebook())
             assert main(["new", SCAFFOLD, "--course", str(draft)]) == 0
             draft.rename(root)
@@ -219,14 +218,10 @@ def scaffold(shared_folder):
 
 @contextmanager
 def importable(course):
-    """Let this process and those that it starts import the catalogues of another course."""
+    """Let this process import the catalogues of another course."""
+    folders = [*kernelcourse.checking.__path__, str(course.root / "kernelcourse" / "checking")]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(course.root), prepend=os.pathsep)
-        patch.setattr(
-            kernelcourse.checking,
-            "__path__",
-            [*kernelcourse.checking.__path__, str(course.root / "kernelcourse/checking")],
-        )
+        patch.setattr(kernelcourse.checking, "__path__", folders)
         yield
     for name, module in list(sys.modules.items()):
         if (getattr(module, "__file__", None) or "").startswith(str(course.root)):
