@@ -1,8 +1,10 @@
 """What every catalogue must hold: right answers pass, each usual mistake fails and gets its own hint."""
 
 import inspect
+import json
 import pkgutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,6 +31,7 @@ MISTAKES = [
     for piece in module.PIECES
     for mistake in piece.mistakes
 ]
+TABLE = Path(__file__).with_name("released.json")
 FUNCTIONS = [param for param in PIECES if isinstance(param.values[0], Piece)]
 
 
@@ -119,6 +122,34 @@ def test_another_seed_gives_other_cases_and_the_same_seed_the_same(piece):
     assert drawn(1) != drawn(2)
 
 
+def fingerprint(case):
+    """A number that tells inputs apart: all entries of all arguments, each with a weight of its own."""
+    entries = [np.ravel(arg).astype(float) for arg in case.args if np.asarray(arg).dtype.kind in "biuf"]
+    values = np.concatenate([*entries, [len(case.args)]])
+    return float(values @ np.cos(np.arange(len(values))))
+
+
+def test_points_and_inputs_of_a_term_stay_as_they_were_released():
+    """Whoever grades again must find the inputs that students saw: what a seed gives is kept in a table.
+
+    An intended change is written to it by `python -m tests.checking.test_catalogues`.
+    """
+    kept = json.loads(TABLE.read_text(encoding="utf-8"))
+    assert {name: points for name, (points, _) in released().items()} == {name: row[0] for name, row in kept.items()}
+    for name, (_, inputs) in released().items():
+        assert inputs == pytest.approx(kept[name][1], rel=1e-6, abs=1e-6), name
+
+
+def released():
+    """Points and inputs of every piece, as the book's seed draws them."""
+    table = {}
+    for param in PIECES:
+        (piece,) = param.values
+        cases = piece.cases(case_generator(1, piece.name, hidden=False)) if isinstance(piece, Piece) else ()
+        table[param.id] = (piece.points, [fingerprint(case) for case in cases])
+    return table
+
+
 @pytest.mark.parametrize("piece", FUNCTIONS)
 def test_the_tolerance_has_a_reason(piece):
     assert 0 < piece.tolerance <= 1e-6
@@ -129,3 +160,8 @@ def test_the_tolerance_has_a_reason(piece):
 def test_pieces_have_different_names(module):
     names = [piece.name for piece in module.PIECES]
     assert len(set(names)) == len(names)
+
+
+if __name__ == "__main__":
+    rows = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in released().items()]
+    TABLE.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")

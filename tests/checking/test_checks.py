@@ -215,7 +215,9 @@ def test_printing_and_warning_cost_nothing_and_stay_quiet(check, capsys):
         warnings.warn("careful", RuntimeWarning, stacklevel=1)
         return X @ w
 
-    assert isinstance(check(scores=answer), Passed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert isinstance(check(scores=answer), Passed)
     assert capsys.readouterr() == ("", "")
 
 
@@ -248,6 +250,14 @@ def test_a_claim_is_judged_by_its_witness(check):
     assert "ZeroDivisionError" in failure(check, negative=lambda: 1 / 0).problem
 
 
+def test_a_claim_is_not_broken_by_an_unwritten_answer_nor_by_the_library(check):
+    def answer():
+        raise NotImplementedError
+
+    assert failure(check, negative=answer).mistake == NOT_WRITTEN
+    assert failure(check, negative=lambda: library_predict(-np.eye(1), np.ones(1))[0]).mistake == CALLED_THE_LIBRARY
+
+
 def test_hidden_cases_are_other_cases_and_are_not_shown(check):
     shown, hidden = [], []
     check(scores=lambda X, w: shown.append(X.tolist()) or X @ w)
@@ -256,6 +266,7 @@ def test_hidden_cases_are_other_cases_and_are_not_shown(check):
     with pytest.raises(CheckFailed) as caught:
         check.hidden(scores=negated)
     assert caught.value.verdict.results[0].details == ()
+    assert check.hidden(scores=scores).results[0].hidden and not check(scores=scores).results[0].hidden
 
 
 def test_the_instructors_secret_changes_the_hidden_cases(check, monkeypatch):

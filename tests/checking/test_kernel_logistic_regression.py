@@ -110,3 +110,8 @@ ALTERNATING = ([0, 3, 6, 9], [0, 1, 0, 1], [-1, 1, -1, 1])
 def test_junk_for_the_claim_is_a_wrong_answer_and_no_crash(junk):
     with pytest.raises(CheckFailed):
         kernel_logistic_regression.checks(1)(never_converges=lambda: junk)
+
+
+def test_three_points_are_too_few_for_the_claim():
+    answer = [0.0, 3.0, 6.0], [0, 1, 0], [-1.0, 1.0, -1.0]
+    assert kernel_logistic_regression._verify_never_converges(answer) == kernel_logistic_regression._WRONG_FORM

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from kernelcourse.algorithms.ridge import regularization_network
 from kernelcourse.checking import CheckFailed, Passed, representer_theorem
 
 
@@ -126,3 +127,12 @@ TWO = ([[1.0], [2.0]], [1.0, 1.0])
 def test_junk_for_the_claim_is_a_wrong_answer_and_no_crash(junk):
     with pytest.raises(CheckFailed):
         representer_theorem.checks(1)(another_solution=lambda: junk)
+
+
+@pytest.mark.parametrize(("n", "allowed"), [(100, True), (101, False)])
+def test_the_claim_is_broken_by_at_most_100_points(n, allowed):
+    X, y = np.arange(1.0, n + 1)[:, None], np.ones(n)
+    zero_sum = np.r_[2.0, -1.0, np.zeros(n - 2)]  # of alpha_i x_i, so that the function stays the same
+    alpha = regularization_network(X @ X.T, y, gamma=representer_theorem._GAMMA) + zero_sum
+    hint = representer_theorem._verify_another_solution((X, y, alpha))
+    assert hint == ("" if allowed else representer_theorem._WRONG_FORM)

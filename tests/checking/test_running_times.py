@@ -126,7 +126,15 @@ def test_junk_for_the_claim_is_a_wrong_answer_and_no_crash(junk):
 
 @pytest.mark.parametrize(("n", "breaks"), [(21, False), (22, True)])
 def test_the_claim_wants_strictly_more_than_ten_evaluations_a_point(n, breaks):
-    assert (not running_times._verify_slower_than_claimed((100 * np.eye(n), np.ones(n)))) is breaks
+    hint = running_times._verify_slower_than_claimed((100 * np.eye(n), np.ones(n)))
+    assert hint == ("" if breaks else running_times._TOO_FEW)
+
+
+def test_the_claim_is_about_the_first_epoch_alone():
+    """8 surprises, then 92 copies of the first point: 764 evaluations in the first epoch, 800 in the second."""
+    X = 100.0 * np.resize(np.arange(8), 100)[:, None]
+    X[8:] = X[0]
+    assert running_times._verify_slower_than_claimed((X, np.ones(100))) == running_times._TOO_EASY
 
 
 def reference(name):
