@@ -29,7 +29,9 @@ import time
 import tomllib
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass, field
+from functools import _lru_cache_wrapper
 from pathlib import Path
+from types import CodeType, FunctionType
 
 from tests.hard import ROOT, usable_cores
 from tests.mutants.changes import changes
@@ -45,7 +47,8 @@ WARM += ["jupytext", "nbgrader.apps", "IPython", "coverage"]
 GRADING = ("tests/course", "tests/grading")  # take minutes; needed only for changes in kernelcourse/course
 OPTIONS = ["-q", "--assert=plain", "--tb=no", "--no-header", "--no-summary", "-p", "no:playwright"]
 OPTIONS += ["-p", "no:unraisableexception", "-p", "no:threadexception"]  # which collect garbage after each run
-FIRST, ALL = 1.5, 10.0  # seconds of tests that a change meets at first, and if none of them noticed
+SECONDS = 10.0  # of tests that a change meets
+NOT_IN_PLACE = 98  # the code of a fork that could not make its change
 COMPILED, ASKS_FOR_COMPILED = "kernelcourse/compiled.py", ("kernelcourse/fast.py", "return _loops()")
 
 
@@ -60,6 +63,7 @@ class Mutant:
     after: str
     outcome: str = ""
     tests: list = field(default_factory=list)
+    allowed: float = 0.0  # seconds
 
     @property
     def key(self):
@@ -242,10 +246,13 @@ class Map:
         self.seconds = {test: seconds for one in measured.values() for test, seconds in one["seconds"].items()}
         self.lines = defaultdict(lambda: defaultdict(set))
         self.shared = defaultdict(lambda: defaultdict(set))  # by fixtures and imports: any test of the file may notice
+        self.executed = defaultdict(Counter)  # test -> file -> lines
         for one in measured.values():
             for path, lines in one["lines"].items():
                 for line, tests in lines.items():
                     self.lines[path][int(line)] |= set(tests) - {""}
+                    for test in tests:
+                        self.executed[test][path] += 1
                     if "" in tests:
                         self.shared[path][int(line)] |= set(one["seconds"])
 
@@ -257,18 +264,23 @@ class Map:
             lines = [n for n, line in enumerate((ROOT / path).read_text().splitlines(), 1) if line.strip() == text]
             everywhere = False
         if everywhere:
-            return self.in_turns(set().union(*self.lines[path].values()))
+            return self.in_turns(path, set().union(*self.lines[path].values()))
         direct = set().union(*[self.lines[path][line] for line in lines])
         shared = set().union(*[self.shared[path][line] for line in lines])
-        return self.in_turns(direct) + self.in_turns(shared - direct)
+        return self.in_turns(path, direct) + self.in_turns(path, shared - direct)
 
-    def in_turns(self, tests):
-        """One test of each function, then the second of each, and so on; the quickest first."""
+    def in_turns(self, path, tests):
+        """One test of each function, then the second of each, and so on; quick ones that are about the file first."""
+
+        def price(test):
+            about = self.executed[test][path] / max(1, self.executed[test].total())
+            return (self.seconds[test] + 0.01) / (about + 0.01), test
+
         turns = defaultdict(list)
-        for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
+        for test in sorted(tests, key=price):
             turns[test.partition("[")[0]].append(test)
         turn = {test: number for group in turns.values() for number, test in enumerate(group)}
-        return sorted(turn, key=lambda test: (turn[test], self.seconds[test], test))
+        return sorted(turn, key=lambda test: (turn[test], price(test)))
 
 
 # ---------------------------------------------------------------- the changed library
@@ -319,9 +331,85 @@ class Chosen:
         items[:] = sorted((item for item in items if item.nodeid in self.order), key=lambda i: self.order[i.nodeid])
 
 
-def try_mutant(mutant, tests):
-    """Run tests on the changed library; in a fork. The code is pytest's, 0 if no test noticed."""
+class InPlace(Chosen):
+    """A plugin of pytest: every test is collected once, then each mutant runs its own in a fork of this process."""
+
+    def __init__(self, mutants, workers, results, tell):
+        super().__init__(test for mutant in mutants for test in mutant.tests)
+        self.mutants, self.workers, self.results, self.tell = mutants, workers, results, tell
+
+    def pytest_runtestloop(self, session):
+        items = {item.nodeid: item for item in session.items}
+        self.tell(f"{len(items)} tests collected for {len(self.mutants)} mutants")
+
+        def job(number, mutant):
+            def work():
+                if not change_in_place(mutant):
+                    return NOT_IN_PLACE
+                session.items = [items[test] for test in mutant.tests if test in items]
+                with contextlib.suppress(session.Failed):
+                    from _pytest.main import pytest_runtestloop
+
+                    pytest_runtestloop(session)
+                return 1 if session.testsfailed else 0
+
+            return number, lambda: in_fork(work, mutant.allowed, log_of(mutant))
+
+        spent = 0.0
+        jobs = [job(number, mutant) for number, mutant in enumerate(self.mutants)]
+        for done, (number, code, seconds) in enumerate(run_all(jobs, self.workers), 1):
+            spent += seconds
+            if code == 0:
+                self.tell("survived in place: " + described(self.mutants[number]))
+            if code != NOT_IN_PLACE:
+                with self.results.open("a") as file:
+                    print(number, code, file=file)
+            if done % 25 == 0:
+                self.tell(f"{done} of {len(self.mutants)} tried, {spent:.0f} s of processor time")
+        return True
+
+
+def change_in_place(mutant):
+    """Give the functions of a module that is imported already the code of the changed one; whether any was changed."""
+    changed = Changed(mutant)
+    new, twice = {}, set()
+
+    def walk(code):
+        for part in code.co_consts:
+            if isinstance(part, CodeType):
+                key = part.co_qualname, part.co_firstlineno
+                (twice.add if key in new else lambda _: None)(key)
+                new[key] = part
+                walk(part)
+
+    walk(changed.get_code(changed.name))
+    found = False
+    for thing in gc.get_objects():
+        if isinstance(thing, FunctionType) and thing.__code__.co_filename == str(changed.path):
+            key = thing.__code__.co_qualname, thing.__code__.co_firstlineno
+            code = new.get(key)
+            if code is None or key in twice or code == thing.__code__:
+                continue
+            if code.co_freevars != thing.__code__.co_freevars:
+                return False
+            thing.__code__, found = code, True
+        elif isinstance(thing, _lru_cache_wrapper):
+            thing.cache_clear()  # what it remembers was computed before the change
+    return found
+
+
+def try_in_place(mutants, workers, results, tell):
     import pytest
+
+    files = list(dict.fromkeys(test.partition("::")[0] for mutant in mutants for test in mutant.tests))
+    return pytest.main([*OPTIONS, "-x", *files], plugins=[InPlace(mutants, workers, results, tell)])
+
+
+def try_mutant(mutant):
+    """Run its tests on the changed library; in a fork. The code is pytest's, 0 if no test noticed."""
+    import pytest
+
+    tests = mutant.tests
 
     if mutant.path == COMPILED:  # what numba has compiled before is not what the module says now
         os.environ["NUMBA_CACHE_DIR"] = f"/tmp/numba-{os.getpid()}"
@@ -368,34 +456,43 @@ def within_seconds(tests, seconds, limit):
 
 
 def try_all(mutants, tests_of, seconds_of, workers, tell):
-    """Try every mutant, first against a few tests, then against all that the limit allows."""
-    queue = []
-
-    def job(mutant, limit):
-        chosen = within_seconds(tests_of[id(mutant)], seconds_of, limit)
-        allowed = 20 + 5 * sum(seconds_of[test] for test in chosen)
-        log = FOLDER / "logs" / f"{mutant.path.replace('/', '-')}-{mutant.number}.log"
-        mutant.tests = chosen
-        return (mutant, limit), lambda: in_fork(lambda: try_mutant(mutant, chosen), allowed, log)
-
+    """Try every mutant: in place where that can be done, else by importing the library anew."""
     for mutant in mutants:
-        if tests_of[id(mutant)]:
-            queue.append(job(mutant, FIRST))
-        else:
+        mutant.tests = within_seconds(tests_of[id(mutant)], seconds_of, SECONDS)
+        mutant.allowed = 20 + 5 * sum(seconds_of[test] for test in mutant.tests)
+        if not mutant.tests:
             mutant.outcome = "no test executes it"
-    done, spent = 0, 0.0
-    for (mutant, limit), code, seconds in run_all(queue, workers):
-        spent += seconds
-        if code == 0 and limit == FIRST and len(mutant.tests) < len(tests_of[id(mutant)]):
-            queue.append(job(mutant, ALL))
-            continue
-        mutant.outcome = "survived" if code == 0 else "killed" if code > 0 else f"killed by signal {-code}"
-        done += 1
-        if done % 25 == 0:
-            tell(f"  {done} of {len(mutants)} tried, {spent:.0f} s of processor time")
+            tell(described(mutant))
+    results = FOLDER / "results.txt"
+    results.write_text("")
+    in_place = [m for m in mutants if m.tests and not m.on_import and m.path != COMPILED]
+    pid = in_fork(lambda: try_in_place(in_place, workers, results, tell), 10**6, FOLDER / "in-place.log")
+    os.waitpid(pid, 0)
+    codes = dict(map(int, line.split()) for line in results.read_text().splitlines())
+    for number, code in codes.items():
+        decide(in_place[number], code, tell)
+    rest = [m for m in mutants if m.tests and not m.outcome]
+    tell(f"{len(rest)} mutants need an import of their own")
+    jobs = [(m, lambda m=m: in_fork(lambda: try_mutant(m), m.allowed, log_of(m))) for m in rest]
+    for mutant, code, _ in run_all(jobs, workers):
+        decide(mutant, code, tell)
+
+
+def decide(mutant, code, tell):
+    mutant.outcome = "survived" if code == 0 else "killed" if code > 0 else f"killed by signal {-code}"
+    if code == 0:
+        tell(described(mutant))
+
+
+def log_of(mutant):
+    return FOLDER / "logs" / f"{mutant.path.replace('/', '-')}-{mutant.number}.log"
 
 
 # ---------------------------------------------------------------- what is told
+
+
+def described(m):
+    return f"{m.path}:{m.lines[0]} ({m.within}): {m.outcome}, {len(m.tests)} tests\n    {m.before}\n  → {m.after}"
 
 
 def table(mutants, equivalent):
@@ -445,8 +542,10 @@ def main():
     os.environ.setdefault("NUMBA_CACHE_DIR", str(FOLDER / "numba"))
     started = time.monotonic()
 
+    out = os.fdopen(os.dup(1), "w")
+
     def tell(line):
-        print(f"{time.monotonic() - started:5.0f} s  {line}", flush=True)
+        print(f"{time.monotonic() - started:5.0f} s  {line}", file=out, flush=True)
 
     warm_up()
     workers = usable_cores()
@@ -462,10 +561,7 @@ def main():
     try_all(mutants, tests_of, where.seconds, workers, tell)
     left = [mutant for mutant in mutants if not mutant.outcome.startswith("killed") and mutant.key not in equivalent]
     survivors.write_text(json.dumps([asdict(mutant) for mutant in left], indent=1, ensure_ascii=False))
-    text = "\n".join(
-        f"{m.path}:{m.lines[0]} ({m.within}): {m.outcome}, {len(m.tests)} tests\n    {m.before}\n  → {m.after}"
-        for m in left
-    )
+    text = "\n".join(map(described, left))
     (FOLDER / "survivors.txt").write_text(text + "\n", encoding="utf-8")
     (FOLDER / "table.md").write_text(table(mutants, equivalent) + "\n", encoding="utf-8")
     print(text, table(mutants, equivalent), sep="\n\n")
