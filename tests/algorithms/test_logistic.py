@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import approx_fprime, minimize
 from sklearn.linear_model import LogisticRegression
 
+from kernelcourse.algorithms import logistic as algorithms
 from kernelcourse.algorithms.logistic import (
     cross_entropy,
     kernel_softmax,
@@ -20,6 +21,7 @@ from kernelcourse.algorithms.logistic import (
     logistic_gradient,
     logistic_gradient_descent,
     logistic_newton,
+    logistic_newton_cg,
     logistic_objective,
     logistic_sgd,
     logistic_sgd_by_the_book,
@@ -194,6 +196,7 @@ def test_gradient_descent_warns_when_tol_is_out_of_reach():
 def test_a_step_at_which_the_penalty_explodes_is_refused(descend):
     with pytest.raises(ValueError, match=r"step must be < 2 / ridge = 0\.2"):
         descend(np.eye(2), [0, 1], step=0.2, iterations=5, ridge=10.0)
+    assert np.isfinite(descend(np.eye(2), [0, 1], step=0.19, iterations=5, ridge=10.0)).all()
 
 
 # ---------------------------------------------------------------- stochastic gradient descent
@@ -485,3 +488,42 @@ def test_newton_leaves_the_filters_of_warnings_to_the_process(monkeypatch):
         logistic_newton(gaussian_gram(X, sigma=30.0), labels, ridge=1e-9, tol=1e-4)
         kernel_softmax(gaussian_gram(X, sigma=30.0), labels, ridge=1e-9, tol=1e-4)
     np.testing.assert_allclose(solve_ridge(np.ones((3, 3)), np.ones(3), 0.0, quiet=True), 1 / 3)
+
+
+# ---------------------------------------------------------------- Newton's method by conjugate gradients
+
+
+@pytest.mark.parametrize("ridge", [1e-3, 0.1, 10.0])
+def test_newton_by_conjugate_gradients_gets_there_alone_and_in_few_products(ridge, monkeypatch):
+    Phi, y = overlapping(n=60)
+    K = gaussian_gram(Phi, sigma=3.0)
+    expected = logistic_newton(K, y, ridge=ridge)
+
+    def refuse(*_, **__):
+        pytest.fail("factorisations took over")
+
+    monkeypatch.setattr(algorithms, "logistic_newton", refuse)
+    fit = logistic_newton_cg(K, y, ridge=ridge)
+    np.testing.assert_allclose(fit.a, expected.a, rtol=1e-6, atol=1e-7)
+    assert fit.objective == pytest.approx(expected.objective, rel=1e-12) and fit.gradient_norm < 1e-7
+    rank = (np.linalg.eigvalsh(K) > 1e-3 * ridge).sum()  # conjugate gradients need as many products for a Newton step
+    assert fit.iterations < 12 * (rank + 2)
+
+
+def test_a_newton_step_by_conjugate_gradients_solves_its_system():
+    Phi, _ = overlapping(n=20)
+    K, r, p = gaussian_gram(Phi), np.linspace(-1, 1, 20), np.linspace(0.05, 0.25, 20)
+    d, Kd, products = algorithms._newton_step_by_cg(K, p, r, 0.1, 1e-10, 100)
+    np.testing.assert_allclose(d, -np.linalg.solve(0.1 * np.eye(20) + p[:, None] * K, r), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(Kd, K @ d, rtol=1e-6, atol=1e-8)
+    assert products <= 25
+    assert algorithms._newton_step_by_cg(K, p, r, 0.1, 1e-10, products) is None  # one product more was needed
+    assert algorithms._newton_step_by_cg(K, p, r, 0.1, 1e-10, products + 1) is not None
+
+
+def test_factorisations_take_over_where_the_products_do_not_suffice(monkeypatch):
+    Phi, y = overlapping(n=20)
+    K, asked = gaussian_gram(Phi), []
+    monkeypatch.setattr(algorithms, "logistic_newton", lambda K, y, **numbers: asked.append(numbers))
+    logistic_newton_cg(K, y, ridge=0.1, tol=1e-9, max_products=3)
+    assert asked == [{"ridge": 0.1, "tol": 1e-9}]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from kernelcourse.algorithms import svm
@@ -690,3 +691,43 @@ def test_objectives_refuse_what_does_not_fit():
         lam_from_C(-1.0, n=2)
     with pytest.raises(ValueError, match="steps must be a whole number >= 1"):
         svm_sgd(np.eye(2), [1, -1], lam=0.1, steps=0)
+
+
+# ---------------------------------------------------------------- the parts of the fast solver, each by its own law
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_balancing_scales_the_heavier_class_and_leaves_the_lighter(sign):
+    c = sign * np.array([3.0, 1.0, 0.0, -0.5, -1.5])
+    np.testing.assert_allclose(svm._balanced(c), sign * np.array([1.5, 0.5, 0.0, -0.5, -1.5]), rtol=1e-14)
+
+
+@pytest.mark.parametrize("lack", [0.0, 1e-14, 1e-12, 1e-10, 1e-8])
+def test_a_factor_needs_no_more_on_the_diagonal_than_the_matrix_lacks(lack):
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(12, 12)))[0]
+    K = (Q * np.r_[-lack, np.linspace(0.5, 1, 11)]) @ Q.T
+    lower = np.tril(svm._cholesky(K, np.zeros(12))[0])
+    np.testing.assert_allclose(lower @ lower.T, K, atol=1e-12 + 200 * lack)
+
+
+@pytest.mark.parametrize("total", [None, 0.3])
+def test_the_interior_point_method_finds_the_minimum_in_a_box_in_few_steps(total):
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=(12, 12))
+    K, t, lo, hi = A @ A.T / 12, rng.normal(size=12), np.full(12, -0.5), np.linspace(0.5, 1, 12)
+    c, steps = svm._interior_point(K, t, lo, hi, np.full(12, 9.0), total=total, tolerance=1e-12, max_steps=60)
+    equal = [] if total is None else [{"type": "eq", "fun": lambda c: c.sum() - total}]
+    best = minimize(
+        lambda c: c @ K @ c / 2 - t @ c,
+        np.zeros(12),
+        jac=lambda c: K @ c - t,
+        bounds=list(zip(lo, hi, strict=True)),
+        constraints=equal,
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    np.testing.assert_allclose(c, best.x, atol=1e-5)
+    assert (lo <= c).all() and (c <= hi).all()
+    assert total is None or c.sum() == pytest.approx(total, abs=1e-12)
+    assert c @ K @ c / 2 - t @ c <= best.fun + 1e-10
+    assert steps <= 15

@@ -47,7 +47,7 @@ WARM += ["jupytext", "nbgrader.apps", "IPython", "coverage"]
 GRADING = ("tests/course", "tests/grading")  # take minutes; needed only for changes in kernelcourse/course
 OPTIONS = ["-q", "--assert=plain", "--tb=no", "--no-header", "--no-summary", "-p", "no:playwright"]
 OPTIONS += ["-p", "no:unraisableexception", "-p", "no:threadexception"]  # which collect garbage after each run
-SECONDS = 10.0  # of tests that a change meets
+SECONDS = 6.0  # of tests that a change meets
 NOT_IN_PLACE = 98  # the code of a fork that could not make its change
 COMPILED, ASKS_FOR_COMPILED = "kernelcourse/compiled.py", ("kernelcourse/fast.py", "return _loops()")
 
