@@ -250,12 +250,26 @@ def test_a_claim_is_judged_by_its_witness(check):
     assert "ZeroDivisionError" in failure(check, negative=lambda: 1 / 0).problem
 
 
-def test_a_claim_is_not_broken_by_an_unwritten_answer_nor_by_the_library(check):
+def test_a_claim_that_nobody_has_tried_to_break_is_told_how_to_begin(check):
     def answer():
         raise NotImplementedError
 
-    assert failure(check, negative=answer).mistake == NOT_WRITTEN
-    assert failure(check, negative=lambda: library_predict(-np.eye(1), np.ones(1))[0]).mistake == CALLED_THE_LIBRARY
+    result = failure(check, negative=answer)
+    assert result.mistake == NOT_WRITTEN and "NotImplementedError" in result.hint
+    assert failure(check, negative=lambda: library_predict([[1.0]], [-1.0])).mistake == CALLED_THE_LIBRARY
+
+
+def test_a_notebook_shows_one_box_for_an_error_that_is_rendered_twice(check, monkeypatch):
+    boxes = []
+    monkeypatch.setattr("IPython.display.display", lambda data, **options: boxes.append((data, options)))
+    with pytest.raises(CheckFailed) as caught:
+        check(scores=without_weights, total=negated)
+    lines = caught.value._render_traceback_()
+    assert lines == caught.value._render_traceback_()
+    assert lines[0] == "scores: The weights are missing." and lines[1].startswith("total: ")
+    ((data, options),) = boxes
+    assert "✗ scores" in data["text/html"] and options["raw"] is True
+    assert [record["earned"] for record in options["metadata"]["kernelcourse"]] == [0, 0]
 
 
 def test_hidden_cases_are_other_cases_and_are_not_shown(check):
