@@ -247,7 +247,7 @@ def _is_number(value: Any) -> bool:
 
 def _is_ours(function: Callable[..., Any]) -> bool:
     """Does this library define the function?"""
-    return function.__module__.partition(".")[0] == __name__.partition(".")[0]
+    return (function.__module__ or "").partition(".")[0] == __name__.partition(".")[0]
 
 
 def _constant(value: float) -> Kernel:
@@ -277,7 +277,8 @@ def row_kronecker(A: Array, B: Array) -> Array:
 
 def beyond_rounding(norms: Array, terms: Array) -> Array:
     """Squared norms, 0 where they are no more than the rounding of the terms that they are sums of."""
-    return np.where(norms > 16 * np.finfo(float).eps * terms, norms, 0.0)
+    lost = norms <= 16 * np.finfo(float).eps * terms
+    return np.where(lost & np.isfinite(terms), 0.0, norms)
 
 
 class Compound(Kernel):

@@ -289,6 +289,8 @@ def test_a_matrix_that_a_formula_keeps_is_not_overwritten():
 def test_a_norm_below_rounding_is_none(k, points):
     np.testing.assert_array_equal(k.normalized()(points), np.zeros((len(points), len(points))))
     np.testing.assert_array_equal(k.normalized().diag(points), np.zeros(len(points)))
+    with pytest.raises(OverflowError, match=r"too large for a float at X\[1\]"):
+        k([[1.0, 2.0], [1e200, 1e200]])
 
 
 @pytest.mark.parametrize(
