@@ -7,15 +7,12 @@ import shutil
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import nbformat
 import pytest
-from alembic.script import ScriptDirectory
 from filelock import FileLock
-from nbgrader.dbutil import ALEMBIC_DIR
 
 import kernelcourse.checking
 from kernelcourse.checking import catalogue
@@ -154,25 +151,10 @@ def grade_class(graded):
     succeed(graded.api.autograde(graded.assignment, "*"), f"grade {graded.assignment}")
 
 
-@cache
-def empty_gradebook():
-    """The bytes of a new gradebook. nbgrader asks another process, which takes seconds, for the version of its tables;
-    tests/course/test_release.py lets it.
-    """
-    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nbgrader.api.get_alembic_version", ScriptDirectory(ALEMBIC_DIR).get_current_head)
-        course = temporary_course(Path(folder))
-        with nbgrader_api(course) as api, api.gradebook:
-            pass
-        return (course.root / "gradebook.db").read_bytes()
-
-
 def equip(course, shelf):
-    """Give a new course what takes seconds to make, time for its cells however busy the machine is, and hidden cases
+    """Give a new course a library that others made, time for its cells however busy the machine is, and hidden cases
     that are the same every time.
     """
-    if not (course.root / "gradebook.db").exists():
-        (course.root / "gradebook.db").write_bytes(empty_gradebook())
     with (course.root / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write(f"c.GradeSafely.shelf = {str(shelf)!r}\n")
         config.write(f"c.GradeSafely.timeout = c.GradeSafely.total = {PATIENCE}\n")
@@ -210,7 +192,6 @@ def scaffold(shared_folder):
     with FileLock(f"{root}.lock"):
         if not root.exists():
             draft = temporary_course(root.with_suffix(".draft")).root
-            (draft / "gradebook.db").write_bytes(empty_gradebook())
             assert main(["new", SCAFFOLD, "--course", str(draft)]) == 0
             draft.rename(root)
     return Course(root)
