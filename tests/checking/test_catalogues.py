@@ -129,24 +129,28 @@ def fingerprint(case):
     return float(values @ np.cos(np.arange(len(values))))
 
 
-def test_points_and_inputs_of_a_term_stay_as_they_were_released():
+def test_points_tolerances_and_inputs_of_a_term_stay_as_they_were_released():
     """Whoever grades again must find the inputs that students saw: what a seed gives is kept in a table.
 
     An intended change is written to it by `python -m tests.checking.test_catalogues`.
     """
     kept = json.loads(TABLE.read_text(encoding="utf-8"))
-    assert {name: points for name, (points, _) in released().items()} == {name: row[0] for name, row in kept.items()}
-    for name, (_, inputs) in released().items():
-        assert inputs == pytest.approx(kept[name][1], rel=1e-6, abs=1e-6), name
+    now = released()
+    assert {name: row[:2] for name, row in now.items()} == {name: row[:2] for name, row in kept.items()}
+    for name, (_, _, inputs) in now.items():
+        assert inputs == pytest.approx(kept[name][2], rel=1e-6, abs=1e-6), name
 
 
 def released():
-    """Points and inputs of every piece, as the book's seed draws them."""
+    """Points, tolerance and inputs of every piece, as the book's seed draws them."""
     table = {}
     for param in PIECES:
         (piece,) = param.values
-        cases = piece.cases(case_generator(1, piece.name, hidden=False)) if isinstance(piece, Piece) else ()
-        table[param.id] = (piece.points, [fingerprint(case) for case in cases])
+        if isinstance(piece, Piece):
+            cases = piece.cases(case_generator(1, piece.name, hidden=False))
+            table[param.id] = [piece.points, piece.tolerance, [fingerprint(case) for case in cases]]
+        else:
+            table[param.id] = [piece.points, None, []]
     return table
 
 
@@ -154,6 +158,7 @@ def released():
 def test_the_tolerance_has_a_reason(piece):
     assert 0 < piece.tolerance <= 1e-6
     assert len(piece.tolerance_reason) > 20
+    assert piece.tolerance == Piece.tolerance or piece.tolerance_reason != Piece.tolerance_reason
 
 
 @pytest.mark.parametrize("module", CATALOGUES, ids=lambda module: module.__name__)
