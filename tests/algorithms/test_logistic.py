@@ -527,3 +527,9 @@ def test_factorisations_take_over_where_the_products_do_not_suffice(monkeypatch)
     monkeypatch.setattr(algorithms, "logistic_newton", lambda K, y, **numbers: asked.append(numbers))
     logistic_newton_cg(K, y, ridge=0.1, tol=1e-9, max_products=3)
     assert asked == [{"ridge": 0.1, "tol": 1e-9}]
+
+
+def test_probabilities_may_be_rounded_to_six_digits():
+    assert cross_entropy([[0.4000005, 0.6]], [[0.0, 1.0]]) == pytest.approx(-np.log(0.6))
+    with pytest.raises(ValueError, match="P"):
+        cross_entropy([[0.400005, 0.6]], [[0.0, 1.0]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from itertools import pairwise
 
 import cvxopt
@@ -672,6 +673,20 @@ def test_a_large_indefinite_K_is_refused_where_the_solver_meets_it(solver, C):
     K = 1 - np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))  # every 1 x 1 minor is fine, most 2 x 2 are not
     with pytest.raises(ValueError, match="K must be positive semidefinite"):
         solver(K, y, lam=lam_from_C(C, n=501))
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_what_passes_for_rounding_grows_with_K(scale):
+    X, y = noisy(501)
+    K = 1 - np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
+    with pytest.raises(ValueError, match="K must be positive semidefinite"):
+        kernel_svm(scale * K, y, lam=lam_from_C(1 / scale, n=501))
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(8, 8)))[0]
+    for lowest, refused in [(-5e-7, False), (-1e-3, True)]:
+        K = scale * (Q * np.r_[lowest, np.ones(7)]) @ Q.T
+        K = (K + K.T) / 2
+        with pytest.raises(ValueError, match="K must be positive semidefinite") if refused else nullcontext():
+            kernel_svm(K, y[:8], lam=lam_from_C(1 / scale, n=8))
 
 
 def test_objectives_refuse_what_does_not_fit():

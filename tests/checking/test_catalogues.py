@@ -167,6 +167,17 @@ def test_pieces_have_different_names(module):
     assert len(set(names)) == len(names)
 
 
+@pytest.mark.parametrize("piece", FUNCTIONS)
+def test_what_is_whole_in_other_examples_is_whole_where_whole_numbers_are_promised(piece):
+    cases = list(piece.cases(case_generator(1, piece.name, hidden=False)))
+    others = [case for case in cases if "whole" not in case.label]
+    for case in cases:
+        for position, arg in enumerate(case.args):
+            if case.label == "whole numbers" and isinstance(arg, np.ndarray):
+                elsewhere = {np.asarray(other.args[position]).dtype.kind for other in others}
+                assert arg.dtype.kind == "i" or elsewhere != {"i"}, f"argument {position}"
+
+
 if __name__ == "__main__":
     rows = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in released().items()]
     TABLE.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")

@@ -219,6 +219,9 @@ def test_printing_and_warning_cost_nothing_and_stay_quiet(check, capsys):
         warnings.simplefilter("error")
         assert isinstance(check(scores=answer), Passed)
     assert capsys.readouterr() == ("", "")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # as a notebook may ask for
+        assert isinstance(check(scores=answer), Passed)
 
 
 def test_what_a_wrong_answer_printed_is_shown(check):

@@ -121,3 +121,11 @@ def test_another_correct_route_passes(route, piece, seed):
 def test_junk_for_the_claim_is_a_wrong_answer_and_no_crash(junk):
     with pytest.raises(CheckFailed):
         dual_representation.checks(1)(not_a_kernel=lambda: junk)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_a_witness_against_the_distance_may_have_any_length(scale):
+    claim = next(piece for piece in dual_representation.PIECES if piece.name == "not_a_kernel")
+    X, y = np.array([[0.0], [1.0], [2.0]]), scale * np.array([1.0, 0.0, -1.0])
+    assert claim.verify((X, y)) == claim.verify((scale * X, y)) == ""
+    assert claim.verify((X, np.abs(y))) != ""

@@ -208,3 +208,14 @@ def test_targets_of_any_size_are_judged_without_a_warning(y):
 def test_inputs_at_the_limit_are_solved_without_a_detour(negative):
     X = np.where(np.arange(50)[:, None] < negative, -100.0, 100.0) * np.ones(10)
     assert kernel_ridge._largest_gap(X, np.linspace(-0.5, 0.5, 50)) >= 0  # a warning would be an error
+
+
+def test_a_dear_bias_may_be_shown_with_two_to_fifty_points():
+    claim = next(piece for piece in kernel_ridge.PIECES if piece.name == "dear_bias")
+
+    def said(n):
+        x = np.linspace(-1, 1, n)[:, None]
+        return claim.verify((x, x[:, 0] + np.arange(n)))
+
+    form = claim.verify("nothing")
+    assert [said(n) == form for n in (1, 2, 50, 51)] == [True, False, False, True]

@@ -24,11 +24,12 @@ import random
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import time
 import tomllib
 from collections import Counter, defaultdict
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import _lru_cache_wrapper
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -47,7 +48,14 @@ WARM += ["jupytext", "nbgrader.apps", "IPython", "coverage"]
 GRADING = ("tests/course", "tests/grading")  # take minutes; needed only for changes in kernelcourse/course
 OPTIONS = ["-q", "--assert=plain", "--tb=no", "--no-header", "--no-summary", "-p", "no:playwright"]
 OPTIONS += ["-p", "no:unraisableexception", "-p", "no:threadexception"]  # which collect garbage after each run
-SECONDS = 6.0  # of tests that a change meets
+# What runs in a sandbox or in a grader's process: a changed copy of the course is tested, by these files.
+IN_A_COPY = {
+    "kernelcourse/course/worker.py": ("tests/grading/test_verdict.py", "tests/grading/test_sandbox.py"),
+    "kernelcourse/course/preprocessors.py": ("tests/grading/test_schedule.py",),
+    "kernelcourse/course/submission.py": ("tests/grading/test_schedule.py",),
+    "kernelcourse/course/schedule.py": ("tests/grading/test_schedule.py",),
+}
+SECONDS, MORE = 6.0, 60.0  # of tests that a change meets; if it is tried again
 NOT_IN_PLACE = 98  # the code of a fork that could not make its change
 COMPILED, ASKS_FOR_COMPILED = "kernelcourse/compiled.py", ("kernelcourse/fast.py", "return _loops()")
 
@@ -420,6 +428,21 @@ def try_mutant(mutant):
     return 0 if code == pytest.ExitCode.NO_TESTS_COLLECTED else code
 
 
+def try_in_a_copy(mutant):
+    """Run its tests in a copy of the repository in which the change is written down; in a fork."""
+    copy = Path(f"/tmp/copy-{os.getpid()}")
+    copy.mkdir()
+    for name in ("kernelcourse", "tests", "solutions", "nbgrader_config.py", "pyproject.toml"):
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, copy / name)
+    tree = ast.parse((ROOT / mutant.path).read_text(encoding="utf-8"))
+    changes(tree)[mutant.number].make()
+    (copy / mutant.path).write_text(ast.unparse(ast.fix_missing_locations(tree)), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", *OPTIONS, "-x", f"--basetemp={copy}/tmp", *mutant.tests]
+    code = subprocess.run(command, cwd=copy, env=os.environ | {"PYTHONPATH": str(copy)}).returncode
+    shutil.rmtree(copy, ignore_errors=True)
+    return code
+
+
 def draw(paths, count, seed):
     """So many changes, from every module in proportion to what there is to change in it, two at least."""
     trees = {path: ast.parse((ROOT / path).read_text(encoding="utf-8")) for path in paths}
@@ -455,25 +478,32 @@ def within_seconds(tests, seconds, limit):
     return chosen
 
 
-def try_all(mutants, tests_of, seconds_of, workers, tell):
+def try_all(mutants, tests_of, seconds_of, limit, workers, tell):
     """Try every mutant: in place where that can be done, else by importing the library anew."""
+    elsewhere = []
     for mutant in mutants:
-        mutant.tests = within_seconds(tests_of[id(mutant)], seconds_of, SECONDS)
+        mutant.tests = within_seconds(tests_of[id(mutant)], seconds_of, limit)
+        copied = not mutant.tests and mutant.path in IN_A_COPY
+        if copied:
+            mutant.tests = [test for test in seconds_of if test.startswith(IN_A_COPY[mutant.path])]
+            mutant.tests.sort(key=lambda test: seconds_of[test])
+            elsewhere.append(mutant)
         mutant.allowed = 20 + 5 * sum(seconds_of[test] for test in mutant.tests)
         if not mutant.tests:
             mutant.outcome = "no test executes it"
             tell(described(mutant))
     results = FOLDER / "results.txt"
     results.write_text("")
-    in_place = [m for m in mutants if m.tests and not m.on_import and m.path != COMPILED]
+    in_place = [m for m in mutants if m.tests and not m.on_import and m.path != COMPILED and m not in elsewhere]
     pid = in_fork(lambda: try_in_place(in_place, workers, results, tell), 10**6, FOLDER / "in-place.log")
     os.waitpid(pid, 0)
     codes = dict(map(int, line.split()) for line in results.read_text().splitlines())
     for number, code in codes.items():
         decide(in_place[number], code, tell)
     rest = [m for m in mutants if m.tests and not m.outcome]
-    tell(f"{len(rest)} mutants need an import of their own")
-    jobs = [(m, lambda m=m: in_fork(lambda: try_mutant(m), m.allowed, log_of(m))) for m in rest]
+    tell(f"{len(rest)} mutants need an import of their own, {len(elsewhere)} of them a copy of the course")
+    how = {id(m): try_in_a_copy if m in elsewhere else try_mutant for m in rest}
+    jobs = [(m, lambda m=m: in_fork(lambda: how[id(m)](m), m.allowed, log_of(m))) for m in rest]
     for mutant, code, _ in run_all(jobs, workers):
         decide(mutant, code, tell)
 
@@ -531,7 +561,9 @@ def main():
     parser.add_argument("--only", nargs="+", default=["kernelcourse"], help="files or folders of the library")
     parser.add_argument("--count", type=int, default=600)
     parser.add_argument("--seed", default="13")
-    parser.add_argument("--again", action="store_true", help="only those that survived the last time")
+    parser.add_argument(
+        "--again", action="store_true", help="only what survived this draw the last time, with more tests"
+    )
     options = parser.parse_args()
     paths = [str(p.relative_to(ROOT)) for p in sorted((ROOT / "kernelcourse").rglob("*.py"))]
     paths = [path for path in paths if any(Path(path).is_relative_to(part) for part in options.only)]
@@ -552,16 +584,18 @@ def main():
     where = Map(measure(paths, workers, tell))
     mutants = draw(paths, options.count, options.seed)
     equivalent = known_equivalents()
-    survivors = FOLDER / "survivors.json"
+    saved = FOLDER / "survivors.json"
     if options.again:
-        last = {(m["path"], m["within"], m["before"], m["after"]) for m in json.loads(survivors.read_text())}
-        mutants = [mutant for mutant in mutants if mutant.key in last]
-    tell(f"{len(mutants)} mutants")
-    tests_of = {id(mutant): where.of(mutant.path, *mutant.lines, mutant.on_import) for mutant in mutants}
-    try_all(mutants, tests_of, where.seconds, workers, tell)
-    left = [mutant for mutant in mutants if not mutant.outcome.startswith("killed") and mutant.key not in equivalent]
-    survivors.write_text(json.dumps([asdict(mutant) for mutant in left], indent=1, ensure_ascii=False))
-    text = "\n".join(map(described, left))
+        last = {tuple(key) for key in json.loads(saved.read_text(encoding="utf-8"))}
+        for mutant in mutants:
+            mutant.outcome = "" if mutant.key in last else "killed"
+    tried = [mutant for mutant in mutants if not mutant.outcome]
+    tell(f"{len(mutants)} mutants, {len(tried)} to be tried")
+    tests_of = {id(mutant): where.of(mutant.path, *mutant.lines, mutant.on_import) for mutant in tried}
+    try_all(tried, tests_of, where.seconds, MORE if options.again else SECONDS, workers, tell)
+    alive = [mutant for mutant in mutants if not mutant.outcome.startswith("killed")]
+    saved.write_text(json.dumps([mutant.key for mutant in alive], indent=1, ensure_ascii=False), encoding="utf-8")
+    text = "\n".join(described(mutant) for mutant in alive if mutant.key not in equivalent)
     (FOLDER / "survivors.txt").write_text(text + "\n", encoding="utf-8")
     (FOLDER / "table.md").write_text(table(mutants, equivalent) + "\n", encoding="utf-8")
     print(text, table(mutants, equivalent), sep="\n\n")
