@@ -208,6 +208,12 @@ def test_stationary_and_radial_mean_what_they_say(X, Z, shift, turn):
             np.testing.assert_allclose(k(X @ Q, Z @ Q), k(X, Z), rtol=1e-6, atol=1e-9, err_msg=repr(k))
 
 
+@pytest.mark.parametrize("k", [*VECTORS, Gaussian().weighted(np.sin)], ids=name)
+def test_what_a_kernel_depends_on_is_said_by_yes_or_no(k):
+    assert isinstance(k.is_stationary, bool) and isinstance(k.is_radial, bool)
+    assert k.is_stationary or not k.is_radial  # the distance is a function of the difference
+
+
 @pytest.mark.parametrize("k", [k for k in VECTORS if not k.is_stationary], ids=name)
 def test_a_kernel_not_called_stationary_is_not(k):
     if k == 0.0 * Linear():
