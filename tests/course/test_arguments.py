@@ -88,7 +88,7 @@ def test_a_module_of_ours_that_is_missing_is_a_bug_and_one_of_others_is_named(mo
 
     monkeypatch.setattr("kernelcourse.course.report.run", missing("nbgrader.apps"))
     assert main(["report", "01-a"]) == 2
-    assert capsys.readouterr().err.startswith("kernelcourse report needs nbgrader.apps: install ")
+    assert capsys.readouterr().err == 'kernelcourse report needs nbgrader: pip install "kernelcourse[instructor]"\n'
     for ours in ("kernelcourse.gone", None):
         monkeypatch.setattr("kernelcourse.course.report.run", missing(ours))
         with pytest.raises(ModuleNotFoundError, match="gone"):
