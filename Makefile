@@ -17,7 +17,7 @@ help:  ## list the targets
 
 .PHONY: setup-book setup-tests setup-workshop
 setup-book setup-tests setup-workshop:
-	@$(PYTHON) environment.py $(@:setup-%=%)
+	@"$(PYTHON)" environment.py $(@:setup-%=%)
 
 .PHONY: setup
 setup: setup-workshop  ## make the virtual environment, with all that any target needs
@@ -69,7 +69,7 @@ bench: $(READY)  ## run the benchmarks (ONLY=import for a part, FLAGS=--save for
 
 .PHONY: lock
 lock:  ## resolve requirements.lock again from requirements.txt, to the newest versions
-	@$(PYTHON) environment.py lock
+	@"$(PYTHON)" environment.py lock
 
 .PHONY: clean
 clean:  ## remove what was built (the virtual environment stays)

@@ -24,7 +24,6 @@ from tests.course.conftest import (
     HERE,
     Graded,
     nbgrader_api,
-    plan_mistakes,
     release,
     temporary_course,
     with_wrong_answers,
@@ -45,10 +44,9 @@ def make_class(folder: Path) -> Course:
     release(course, ASSIGNMENT)
     with nbgrader_api(course) as api:
         graded = Graded(HERE, course, ASSIGNMENT, api)
-        mistakes = list(plan_mistakes(graded).values())
         for number in range(STUDENTS):
-            chosen = {} if number % 2 else mistakes[number // 2 % len(mistakes)]
-            graded.submit(f"student-{number:02}", with_wrong_answers(graded, chosen))
+            wrong = {name: p.mistakes[number // 2 % len(p.mistakes)] for name, p in graded.pieces.items() if p.mistakes}
+            graded.submit(f"student-{number:02}", with_wrong_answers(graded, {} if number % 2 else wrong))
     return course
 
 

@@ -212,13 +212,13 @@ def test_the_page_asks_for_nothing(page):
 
 
 @pytest.mark.parametrize("mode", ["desktop", "phone", "dark"])
-def test_the_page_is_accessible_and_fits(files, browser, mode):
+def test_the_page_is_accessible_and_fits(files, new_window, mode):
     options = {
         "desktop": {"viewport": {"width": 1280, "height": 900}},
         "phone": {"viewport": {"width": 390, "height": 844}},
         "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
     }[mode]
-    context = browser.new_context(**options)
+    context = new_window(**options)
     page = context.new_page()
     troubles = []
     page.on("console", lambda message: troubles.append(message.text))
