@@ -30,10 +30,11 @@ ARITHMETIC = {
 }
 BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 UNSEEN = ("annotation", "returns", "type_params")  # for readers and type checkers; nothing happens otherwise
-# Keywords that say how a figure looks, that explain to people, that only cost time, or that assert what holds anyway.
+# Keywords that say how a figure looks, that explain to people, that matter on other systems or to the clock only, or
+# that assert what holds anyway.
 FREE = re.compile(
     "alpha|bbox|colors?|cmap|dpi|edgecolors?|facecolor|figsize|fontsize|framealpha|ha|labelpad|linestyles?|linewidths?|"
-    "loc|lw|marker|markersize|pad|s|va|zorder|help|metavar|description|check_finite|overwrite_.*|strict"
+    "loc|lw|marker|markersize|pad|s|va|zorder|help|metavar|description|encoding|check_finite|overwrite_.*|strict"
 )
 
 
