@@ -110,7 +110,7 @@ def test_touch_drags_a_point(figure):
     for kind, at in [("touchStart", [x, y]), ("touchMove", [x - 20, y + 30]), ("touchMove", [x - 40, y + 30])]:
         client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": at[0], "y": at[1]}]})
     client.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    page.evaluate(FRAMES)
+    wait(page, until_there_is_no="picture")
     assert handle.get_attribute("aria-valuetext") != words
     assert middle(handle)[0] == pytest.approx(x - 40, abs=2)
 
@@ -206,10 +206,10 @@ def test_space_switches_and_delete_removes(figure, name):
     handle.focus()
     words = handle.get_attribute("aria-valuetext")
     page.keyboard.press("Space")
-    page.evaluate(FRAMES)
+    wait(page, until_there_is_no="picture")
     assert re.search("class .1", handle.get_attribute("aria-valuetext"))[0] != re.search("class .1", words)[0]
     page.keyboard.press("Delete")
-    page.evaluate(FRAMES)
+    wait(page, until_there_is_no="picture")
     assert page.locator(".lab-handle").count() == count - 1
     assert page.evaluate("document.activeElement.className") == "lab-handle"
 
@@ -243,6 +243,7 @@ def test_builder_turns_red_with_a_counterexample(figure):
     assert re.search(r"= −[\d.]+ < 0", note(page))
     assert page.locator(".lab-broken").count() == 1
     page.get_by_label("Start with").select_option("gaussian")
+    assert "Not a kernel" not in note(page)
     assert page.locator(".lab-broken").count() == 0
 
 
@@ -302,7 +303,7 @@ def test_playground_does_not_move_for_those_who_asked(figure):
     page.get_by_role("button", name="Train").click()
     assert "Epoch 500" in note(page)
     for _ in range(5):
-        page.evaluate(FRAMES)
+        wait(page, until_there_is_no="picture")
     assert "Epoch 500" in note(page)
 
 
@@ -315,14 +316,14 @@ def test_playground_says_when_training_diverges(figure):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_phone_shows_the_whole_figure_and_axe_finds_nothing(figure, name):
     page = figure(name, **PHONE)
-    page.evaluate(FRAMES)
+    wait(page, until_there_is_no="picture")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     for control in page.locator(".lab button >> visible=true").all():
         assert control.bounding_box()["height"] >= 24
     page.evaluate(AXE)
     for theme in ("light", "dark"):
         page.evaluate("(theme) => (document.documentElement.dataset.theme = theme)", theme)
-        page.evaluate(FRAMES)
+        wait(page, until_there_is_no="picture")
         report = page.evaluate("axe.run(document, { resultTypes: ['violations'], preload: false })")
         assert [f"{v['id']}: {node['html'][:160]}" for v in report["violations"] for node in v["nodes"]] == []
 
