@@ -13,7 +13,7 @@ from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
 # Not matplotlib_inline: at its import it looks for the kernel that it draws in.
-IMPORTED = ["ipykernel.kernelapp", "matplotlib.pyplot", "matplotlib.backends.backend_svg", "kernelcourse.compiled"]
+IMPORTED = ["ipykernel.kernelapp", "matplotlib.pyplot", "matplotlib.backends.backend_svg", "kernelcourse._engine.loops"]
 IMPORTED += ["__main__"]  # book/build.py, which every fork would import again
 
 

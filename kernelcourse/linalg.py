@@ -9,8 +9,8 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import blas, lapack
 
-from .fast import slabs
-from .lapack import call
+from ._engine.lapack import call
+from ._engine.threads import slabs
 from .validation import Array, warn
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._engine.threads import side_by_side, workers
 from .estimators.base import one_column
-from .fast import side_by_side, workers
 from .gram import centre, centred_targets
 from .kernels.kernel import Kernel
 from .linalg import refuse_negative

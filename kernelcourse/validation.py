@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .fast import compiled, in_threads, slabs
+from ._engine.threads import compiled, in_threads, slabs
 
 Array = NDArray[np.float64]
 TILE = 128  # rows and columns of a matrix that are looked at together

@@ -17,7 +17,7 @@ ROOT = PACKAGE.parent
 
 # Each layer may import itself and those before it.
 LAYERS = [
-    {"validation", "pools", "lapack", "fast", "compiled", "linalg", "features", "gram", "kernels", "algorithms"},
+    {"seam", "_engine", "validation", "linalg", "features", "gram", "kernels", "algorithms"},
     {"datasets"},
     {"estimators"},
     {"selection", "scaling", "plots"},
@@ -68,7 +68,7 @@ def test_imports_go_one_way(path):
 def test_the_library_needs_numpy_and_scipy_only(path):
     own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
     _, outside = imports(path)
-    extra = {"plots": "matplotlib", "compiled": "numba"}
+    extra = {"plots": "matplotlib", "_engine": "numba"}
     allowed = {"numpy", "scipy", extra.get(own, "numpy")}
     foreign = {name for name in outside if name not in sys.stdlib_module_names and name != "kernelcourse"}
     assert foreign <= allowed, f"imported at the top of {path.name}: {foreign - allowed}"

@@ -24,7 +24,6 @@ from kernelcourse import (
     Polynomial,
     accuracy,
     cross_validate,
-    fast,
     grid_search,
     k_fold,
     kernel_perceptron,
@@ -38,13 +37,14 @@ from kernelcourse import (
     mean_squared_error,
     nearest,
     nearest_by_the_book,
-    pools,
     predict,
     svm_path,
     svm_sgd,
 )
+from kernelcourse._engine import gram as tiles
+from kernelcourse._engine import pools
+from kernelcourse._engine import threads as fast
 from kernelcourse.algorithms import svm
-from kernelcourse.kernels import tiles
 from kernelcourse.linalg import solve_ridge, solve_ridges
 from kernelcourse.validation import KernelCourseWarning, square
 
@@ -150,7 +150,8 @@ def test_without_threadpoolctl_one_job_follows_the_other(monkeypatch):
 def test_numba_is_imported_for_large_jobs_only_and_can_be_declined():
     code = """
 import os, sys, numpy as np
-from kernelcourse import Gaussian, KernelSVM, fast
+from kernelcourse import Gaussian, KernelSVM
+from kernelcourse._engine import threads as fast
 X = np.random.default_rng(0).normal(size=(300, 2))
 KernelSVM().fit(X, X[:, 0] > 0)
 os.environ["KERNELCOURSE_FAST"] = "0"
@@ -163,7 +164,7 @@ assert fast.compiled(1e9) is not None and "numba" in sys.modules
 
 def test_without_numba_the_plain_loops_do_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.delitem(sys.modules, "kernelcourse.compiled", raising=False)
+    monkeypatch.delitem(sys.modules, "kernelcourse._engine.loops", raising=False)
     fast._loops.cache_clear()
     try:
         assert fast.compiled(1e9) is None
@@ -419,7 +420,7 @@ def test_stochastic_steps_are_those_by_the_book(way):
 @pytest.mark.parametrize("name", ["single_steps", "pair_steps"])
 @pytest.mark.parametrize("n", [5, 90])
 def test_compiled_steps_of_the_svm_are_the_plain_ones(name, n):
-    from kernelcourse import compiled
+    from kernelcourse._engine import loops as compiled
 
     lo, hi, diag = np.minimum(0.0, y[:n]), np.maximum(0.0, y[:n]), np.ones(n)
     runs = []
@@ -433,7 +434,7 @@ def test_compiled_steps_of_the_svm_are_the_plain_ones(name, n):
 
 @pytest.mark.parametrize("name", ["single_steps", "pair_steps"])
 def test_compiled_steps_stop_where_nothing_is_left_to_gain(name):
-    from kernelcourse import compiled
+    from kernelcourse._engine import loops as compiled
 
     c = np.array([1.0, 1.0])
     taken = getattr(compiled, name)(np.eye(2), np.ones(2), np.zeros(2), np.ones(2), c, np.array([0.5, 0.5]), 10)

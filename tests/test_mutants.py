@@ -76,17 +76,19 @@ def test_examples_of_exercises_keep_their_numbers():
 
 
 def test_a_change_reaches_those_who_import_the_module():
-    path = "kernelcourse/lapack.py"
+    path = "kernelcourse/_engine/lapack.py"
     source = (ROOT / path).read_text(encoding="utf-8")
     found = changes(ast.parse(source))
     mutant = Mutant(path, len(found) - 1, "", (1, 1), False, "", "")
     changed = Changed(mutant)
     assert changed.find_spec("kernelcourse.linalg") is None
-    assert changed.find_spec("kernelcourse.lapack").origin == str(ROOT / path)
+    assert changed.find_spec("kernelcourse._engine.lapack").origin == str(ROOT / path)
     tree = ast.parse(source)
     changes(tree)[-1].make()
-    assert changed.get_code("kernelcourse.lapack") == compile(ast.fix_missing_locations(tree), ROOT / path, "exec")
-    assert changed.get_code("kernelcourse.lapack") != compile(source, ROOT / path, "exec")
+    assert changed.get_code("kernelcourse._engine.lapack") == compile(
+        ast.fix_missing_locations(tree), ROOT / path, "exec"
+    )
+    assert changed.get_code("kernelcourse._engine.lapack") != compile(source, ROOT / path, "exec")
 
 
 def test_one_test_of_each_function_comes_first_and_the_quickest_of_them():
@@ -113,7 +115,7 @@ def test_the_draw_is_spread_over_the_modules_and_always_the_same():
 
 
 def test_what_happens_on_import_belongs_to_all_tests_of_the_module():
-    on_import = {mutant.before: mutant.on_import for mutant in draw(["kernelcourse/fast.py"], 10**4, "13")}
+    on_import = {mutant.before: mutant.on_import for mutant in draw(["kernelcourse/_engine/threads.py"], 10**4, "13")}
     assert on_import["SLAB = 2 ** 20"] and on_import["WORTH_A_THREAD = 2 ** 16"]
     assert not on_import["return _loops()"]
 

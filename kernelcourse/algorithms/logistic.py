@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..fast import compiled, in_rows, one_thread
+from .._engine.threads import compiled, in_rows, one_thread
 from ..linalg import add_multiple, refuse_indefinite, solve_ridge, times
 from ..validation import (
     Array,

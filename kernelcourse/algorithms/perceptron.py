@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..fast import compiled, in_rows
+from .._engine.threads import compiled, in_rows
 from ..linalg import add_multiple
 from ..validation import Array, generator, points, real, signs, square, vector, whole
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
-from ..fast import compiled, in_rows, one_thread
+from .._engine.threads import compiled, in_rows, one_thread
 from ..linalg import add_multiple, factor, indefinite, refuse_indefinite, times
 from ..validation import Array, flag, generator, points, real, signs, square, vector, warn, whole
 

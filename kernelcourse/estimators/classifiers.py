@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._engine.gram import nearest_points
+from .._engine.threads import slabs
 from ..algorithms import logistic, neighbors, perceptron, svm
-from ..fast import slabs
 from ..kernels.kernel import Kernel
-from ..kernels.tiles import nearest_points
 from ..kernels.vectors import Gaussian, falling
 from ..validation import Array, flag, real, whole
 from .base import Classifier, KernelMixin, ScoringClassifier, one_against_rest, side_by_side

@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..fast import SLAB, slabs
+from .._engine.gram import integer_power
+from .._engine.threads import SLAB, slabs
 from ..validation import Array, numeric, points, real, rows, whole
 from .pointwise import apply
-from .tiles import integer_power
 
 # How tightly a kernel's printed form binds, as in Python: a sum needs parentheses inside a product.
 SUM, PRODUCT, POWER, ATOM = range(4)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import features as maps
+from .._engine import gram as tiles
 from ..validation import Array, points, real, whole
-from . import tiles
 from .kernel import (
     Exp,
     InvalidKernel,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..fast import side_by_side, workers
+from .._engine.threads import side_by_side, workers
 from ..kernels.kernel import Kernel
 from ..validation import Array, real, vector, warn, whole
 

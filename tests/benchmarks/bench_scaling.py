@@ -30,7 +30,7 @@ from kernelcourse import (
     falkon,
     feature_ridge,
 )
-from kernelcourse.fast import threads
+from kernelcourse._engine.threads import threads
 from tests.benchmarks.harness import RESULTS, Row, alone, compare, machine
 
 SAVED = RESULTS / "beyond.json"

@@ -153,8 +153,8 @@ def _status(line: str) -> float:
 
 def limits() -> dict[str, float]:
     """Rates of this machine with all its threads: products, memory, exponentials. The best of a few."""
-    from kernelcourse import fast
-    from kernelcourse.kernels import tiles
+    from kernelcourse._engine import gram as tiles
+    from kernelcourse._engine import threads as fast
 
     def best(function: Callable[[], object], repeats: int = 5) -> float:
         function()

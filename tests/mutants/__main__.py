@@ -58,7 +58,7 @@ IN_A_COPY = {
 }
 SECONDS, MORE = 6.0, 60.0  # of tests that a change meets; if it is tried again
 NOT_IN_PLACE = 98  # the code of a fork that could not make its change
-COMPILED, ASKS_FOR_COMPILED = "kernelcourse/compiled.py", ("kernelcourse/fast.py", "return _loops()")
+COMPILED, ASKS_FOR_COMPILED = "kernelcourse/_engine/loops.py", ("kernelcourse/_engine/threads.py", "return _loops()")
 
 
 @dataclass

@@ -31,7 +31,7 @@ _LINE = 8  # numbers that memory hands to the processor at a time
 
 
 def compiled(work: float) -> Loops:
-    """`kernelcourse.compiled` for a job of so many elementary steps, or None where plain numpy is to do it.
+    """The compiled loops for a job of so many elementary steps, or None where plain numpy is to do it.
 
     >>> compiled(10) is None
     True
@@ -44,7 +44,7 @@ def compiled(work: float) -> Loops:
 @cache
 def _loops() -> Loops:
     try:
-        return import_module(".compiled", __package__)
+        return import_module(".loops", __package__)
     except (ImportError, RuntimeError):  # no numba, or nowhere to keep what it compiles
         return None
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-from .. import fast
 from ..validation import Array
+from . import threads as fast
 
 ROWS, COLUMNS = 256, 256  # of a tile: 512 kB
 SMALL_PRODUCT = 2**18  # multiplications that OpenBLAS does in one thread: so ours need not wait for its own
