@@ -1,9 +1,9 @@
 """The seam between what is taught and what is fast.
 
-A function that a reader is meant to read stands under `@definition`. It may have a faster twin in `kernelcourse._engine`,
-which stands under `@accelerates(the_definition)` and goes first while the engine is on. A twin that does not fit the job
-returns `NotImplemented`, and the definition does it. Nothing else connects the two: with the engine off, or without the
-packages that it stands on, the same functions give the same answers on numpy alone.
+A function that a reader is meant to read stands under `@definition`. It may have a faster twin in
+`kernelcourse._engine`, which stands under `@accelerates(the_definition)` and goes first while the engine is on. A twin
+that does not fit the job returns `NotImplemented`, and the definition does it. Nothing else connects the two: with the
+engine off, or without the packages that it stands on, the same functions give the same answers on numpy alone.
 
     with kernelcourse.engine("off"):      # or KERNELCOURSE_ENGINE=off in the environment
         ...
@@ -42,7 +42,8 @@ def _known(state: str, name: str = "state") -> str:
     return state
 
 
-_state = ContextVar("engine", default=_known(os.environ.get("KERNELCOURSE_ENGINE", "on"), "KERNELCOURSE_ENGINE"))
+_default = _known(os.environ.get("KERNELCOURSE_ENGINE", "on"), "KERNELCOURSE_ENGINE")
+_state = ContextVar("engine", default=_default)
 
 
 def definition(plain: Function) -> Function:
