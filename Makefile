@@ -67,6 +67,10 @@ format: setup-workshop  ## format the code
 bench: $(READY)  ## run the benchmarks (ONLY=import for a part, FLAGS=--save for the book)
 	$(BIN)/python -m tests.benchmarks $(ONLY) $(FLAGS)
 
+.PHONY: bench-before
+bench-before: $(READY)  ## is anything slower than it was at BEFORE=<revision>? (ONLY=svm for a part)
+	$(BIN)/python -m tests.benchmarks.before $(or $(BEFORE),HEAD) $(ONLY) $(FLAGS)
+
 .PHONY: lock
 lock:  ## resolve requirements.lock again from requirements.txt, to the newest versions
 	@"$(PYTHON)" environment.py lock
