@@ -116,6 +116,6 @@ def _twin_of(plain: Callable[..., Any]) -> Twin | None:
         try:
             import_module(f"._engine.{_waiting.pop()}", __package__)
         except ModuleNotFoundError as error:
-            if (error.name or "").startswith(__package__ or ""):
+            if (error.name or "").startswith(f"{__package__}.") and error.name != f"{__package__}._engine":
                 raise
     return twins.get(plain)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import seam
 from .cases import Case
 
 _CHECKING = str(Path(__file__).parent)
@@ -90,14 +91,31 @@ def _library_calls_noted(calls: list[str]) -> Iterator[None]:
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         if event == "call" and not outside(frame) and outside(frame.f_back):
-            calls.append(f"{frame.f_globals['__name__']}.{frame.f_code.co_qualname}")
+            calls.append(".".join(called(frame)))
 
-    previous = sys.getprofile()
+    with watched(note):
+        yield
+
+
+def called(frame: FrameType) -> tuple[str, str]:
+    """The module and the name of the function that a frame runs; a definition's wrapper goes by the definition."""
+    plain = frame.f_locals.get("plain") if frame.f_globals.get("__name__") == seam.__name__ else None
+    if plain is not None:
+        return plain.__module__, plain.__qualname__
+    return frame.f_globals.get("__name__", ""), frame.f_code.co_qualname
+
+
+@contextlib.contextmanager
+def watched(note: Callable[[FrameType, str, Any], None]) -> Iterator[None]:
+    """Within it `note` is told of every call; a profiler that was running goes on afterwards."""
+    previous: Any = sys.getprofile()
     sys.setprofile(note)
     try:
         yield
     finally:
-        sys.setprofile(previous)
+        sys.setprofile(previous if callable(previous) else None)
+        if hasattr(previous, "enable"):  # one written in C, such as that of %prun
+            previous.enable()
 
 
 def describe(error: BaseException) -> Raised:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..seam import engine
 from .calling import Outcome, call
 from .cases import Case, with_layouts
 from .comparing import difference, remarks, vague
@@ -51,6 +52,7 @@ class Piece:
     )
     allows: Sequence[str] = ()
 
+    @engine("off")  # the same verdict on every machine
     def examine(self, function: Callable[..., Any], rng: np.random.Generator, *, hidden: bool = False) -> Result:
         """Try the function on all cases and say what is wrong, or that nothing is."""
         outcomes = [call(function, case) for case in with_layouts(self.cases(rng))]
@@ -142,6 +144,7 @@ class Claim:
     mistakes: Sequence[Mistake] = ()
     allows: Sequence[str] = ()
 
+    @engine("off")  # the same verdict on every machine
     def examine(self, function: Callable[[], Any], rng: np.random.Generator, *, hidden: bool = False) -> Result:
         """Ask for the witness and judge it."""
         outcome = call(function, Case(()))

@@ -22,13 +22,14 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
+from ..checking.calling import called, watched
 from ..checking.checks import catalogue
 from ..checking.piece import Piece
 
 PACKAGE = Path(__file__).parents[1]
 REFUSED = "LibraryRefused"
-# No answer to any exercise: checks of arguments, data sets, pictures.
-_HARMLESS = {"validation", "datasets", "plots"}
+# No answer to any exercise: the seam, checks of arguments, data sets, pictures.
+_HARMLESS = {"seam", "validation", "datasets", "plots"}
 
 _REFUSING = f'''"""What the grader's copy of the library says in place of an answer."""
 
@@ -168,23 +169,16 @@ def _called_by_references(notebook: ModuleType) -> set[str]:
 
     used: set[str] = set()
 
-    def module(frame: FrameType | None) -> str:
-        return frame.f_globals.get("__name__", "") if frame else ""
-
     def note(frame: FrameType, event: str, _: Any) -> None:
-        package, _, name = module(frame).partition(".")
-        if event == "call" and package == PACKAGE.name and module(frame.f_back) == notebook.__name__:
+        package, _, name = called(frame)[0].partition(".")
+        if event == "call" and package == PACKAGE.name and frame.f_back and called(frame.f_back)[0] == notebook.__name__:
             used.add(name)
 
     for piece in notebook.PIECES:
         cases = [case.fresh() for case in piece.cases(np.random.default_rng(0))] if isinstance(piece, Piece) else [()]
-        previous = sys.getprofile()
-        sys.setprofile(note)
-        try:
+        with watched(note):
             for arguments in cases:
                 piece.reference(*arguments)
-        finally:
-            sys.setprofile(previous)
     return used - {notebook.__name__.partition(".")[2]}
 
 
@@ -192,11 +186,11 @@ def _build(place: Path, kept: set[str]) -> None:
     package = place / PACKAGE.name
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
-        if parts[0] in ("checking", "course"):
+        if parts[0] in ("checking", "course", "_engine"):
             continue
         text = path.read_text(encoding="utf-8")
         module = ".".join(part for part in parts if part != "__init__")
-        _write(package / path.relative_to(PACKAGE), text if module in kept else _without_bodies(text, module))
+        _write(package / path.relative_to(PACKAGE), text if module in kept or path.stem == "__init__" else _without_bodies(text, module))
     for name in ("course/__init__", "course/plain", "course/worker", "checking/calling", "checking/cases"):
         _write(package / f"{name}.py", (PACKAGE / f"{name}.py").read_text(encoding="utf-8"))
     _write(package / "checking" / "__init__.py", _CHECKING)
