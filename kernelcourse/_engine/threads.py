@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..seam import always
 from . import pools
 
 Array = NDArray[np.float64]
@@ -36,7 +37,7 @@ def compiled(work: float) -> Loops:
     >>> compiled(10) is None
     True
     """
-    if work < WORTH_COMPILING or os.environ.get("KERNELCOURSE_FAST") == "0":
+    if (work < WORTH_COMPILING and not always()) or os.environ.get("KERNELCOURSE_FAST") == "0":
         return None
     return _loops()
 

@@ -72,14 +72,13 @@ class Subset(SetKernel):
     def formula(self, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
         return np.exp2(super().formula(X, Z))
 
-    def _diag(self, X: Sequence[Mapping[Any, float]]) -> Array:
-        with np.errstate(over="ignore"):
-            return np.exp2(super()._diag(X))
+    def diagonal(self, X: Sequence[Mapping[Any, float]]) -> Array:
+        return np.exp2(super().diagonal(X))
 
-    def _features(self, X: Sequence[Mapping[Any, float]]) -> Array:
+    def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
         universe = self._stated()
         require_few(2 ** len(universe), f"the subsets of {len(universe)} elements")
-        A = count_matrix(X, universe).toarray()  # (n, u)
+        A = count_matrix(X, universe)  # (n, u)
         U = np.arange(2 ** len(universe))[:, None] >> np.arange(len(universe)) & 1  # (2^u, u)
         shared, wanted = A @ U.T, U.sum(axis=1)
         return (shared == wanted).astype(float)  # U is a subset of A where A holds all |U| of its elements

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from ..validation import Array, numeric, real, whole
 from .counts import CountKernel, ObjectKernel, count_matrix, distinct, require_few, symbols
-from .kernel import InvalidKernel, _number, _set, row_kronecker
+from .kernel import InvalidKernel, Objects, _set
+from .rules import number, row_kronecker
 
 Codes = NDArray[np.int64]
 
@@ -126,7 +127,10 @@ class Subsequence(ObjectKernel):
             K[i, first:] = gap_weighted(s, T[:, first:], length=self.length, decay=self.decay)
         return np.triu(K) + np.triu(K, 1).T if Z is X else K
 
-    def _features(self, X: Sequence[tuple[Hashable, ...]]) -> Array:
+    def diagonal(self, X: Sequence[tuple[Hashable, ...]]) -> Array:
+        return np.array([self.formula([x], [x])[0, 0] for x in X])
+
+    def feature_rows(self, X: Sequence[tuple[Hashable, ...]]) -> Array:
         alphabet = self._stated()
         require_few(len(alphabet) ** self.length, f"{len(alphabet)} symbols in strings of length {self.length}")
         code = {symbol: a for a, symbol in enumerate(alphabet)}
@@ -145,7 +149,7 @@ class Subsequence(ObjectKernel):
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         def phi(s: str) -> str:
-            return rf"\sum_{{i :\, {s}[i] = u}} {_number(self.decay)}^{{i_{{{self.length}}} - i_1 + 1}}"
+            return rf"\sum_{{i :\, {s}[i] = u}} {number(self.decay)}^{{i_{{{self.length}}} - i_1 + 1}}"
 
         return rf"\sum_{{u \in \mathcal{{A}}^{{{self.length}}}}} \left({phi(x)}\right) \left({phi(z)}\right)"
 
@@ -199,8 +203,8 @@ class Aligned(CountKernel):
             raise ValueError("the sequence is empty: at least one symbol is wanted")
         return dict.fromkeys(enumerate(sequence), 1)
 
-    def inputs(self, X: Any, name: str) -> list[Mapping[Any, float]]:
-        parsed = super().inputs(X, name)
+    def prepare(self, X: Any, name: str = "X") -> Objects:
+        parsed = super().prepare(X, name)
         for i, counts in enumerate(parsed):
             if len(counts) != len(parsed[0]):
                 raise ValueError(
@@ -215,12 +219,12 @@ class Aligned(CountKernel):
         return super().formula(X, Z)
 
     @abstractmethod
-    def _features(self, X: Sequence[Mapping[Any, float]]) -> Array:
+    def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
         """The features, which have as many positions as the sequences of X."""
 
     def _by_position(self, X: Sequence[Mapping[Any, float]]) -> Array:
         """The counts with a column for each symbol of the alphabet, of the first position, then of the second, ..."""
-        return count_matrix(X, product(range(len(X[0])), self._stated())).toarray()
+        return count_matrix(X, product(range(len(X[0])), self._stated()))
 
 
 @dataclass(frozen=True)
@@ -242,10 +246,10 @@ class Positions(Aligned):
     alphabet: Sequence[Hashable] | None = None
 
     def __post_init__(self) -> None:
-        _set(self, weights=self._checked(self.weights), alphabet=_alphabet(self.alphabet))
+        _set(self, weights=self._nonnegative(self.weights), alphabet=_alphabet(self.alphabet))
 
     @staticmethod
-    def _checked(weights: Any) -> tuple[float, ...] | None:
+    def _nonnegative(weights: Any) -> tuple[float, ...] | None:
         if weights is None:
             return None
         w = numeric(weights, "weights")
@@ -265,7 +269,7 @@ class Positions(Aligned):
             raise ValueError(f"the sequence has {len(counts)} symbols, but there are {len(self.weights)} weights")
         return {(i, symbol): sqrt(self.weights[i]) for i, symbol in counts}
 
-    def _features(self, X: Sequence[Mapping[Any, float]]) -> Array:
+    def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
         return self._by_position(X)
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
@@ -298,10 +302,10 @@ class Hamming(Aligned):
     def formula(self, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
         return self.decay ** (len(X[0]) - super().formula(X, Z))
 
-    def _diag(self, X: Sequence[Mapping[Any, float]]) -> Array:
+    def diagonal(self, X: Sequence[Mapping[Any, float]]) -> Array:
         return np.ones(len(X))
 
-    def _features(self, X: Sequence[Mapping[Any, float]]) -> Array:
+    def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
         positions, size = len(X[0]), len(self._stated())
         require_few((size + 1) ** positions, f"{positions} positions and {size} symbols")
         agree = np.sqrt(1 - self.decay) * self._by_position(X).reshape(len(X), positions, size)
@@ -310,4 +314,4 @@ class Hamming(Aligned):
         return reduce(row_kronecker, factors.swapaxes(0, 1))
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"{_number(self.decay)}^{{\#\{{i :\, {{{x}}}_i \ne {{{z}}}_i\}}}}"
+        return rf"{number(self.decay)}^{{\#\{{i :\, {{{x}}}_i \ne {{{z}}}_i\}}}}"

@@ -92,7 +92,7 @@ class TfIdf(CountKernel):
     @classmethod
     def fit(cls, documents: Sequence[str], *, unseen: float = 0.0) -> TfIdf:
         """The kernel with the weights that these documents give."""
-        bags = BagOfWords().inputs(documents, "documents")
+        bags = BagOfWords().prepare(documents, "documents")
         holding = Counter(word for bag in bags for word in bag)
         if not holding:
             raise ValueError("documents hold no word at all: there is nothing to weigh")

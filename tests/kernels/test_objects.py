@@ -20,6 +20,7 @@ from kernelcourse.kernels.kernel import InvalidKernel, NoFiniteFeatureMap
 from kernelcourse.kernels.sets import Intersection, Subset
 from kernelcourse.kernels.strings import Hamming, Positions, Spectrum, Subsequence, gap_weighted
 from kernelcourse.kernels.text import BagOfWords, TfIdf, words
+from kernelcourse.seam import engine
 
 SETS = st.frozensets(st.integers(0, 5))
 STRINGS = st.text("abc", max_size=6)
@@ -168,13 +169,14 @@ def test_few_counts_and_many_give_the_same(case, data):
     k, elements = case
     objects = data.draw(st.lists(elements, min_size=2, max_size=6))
     found = []
-    for dense in (-1, 2):  # always, never
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("kernelcourse.kernels.counts._DENSE", dense)
+    for state, dense in (("off", 0), ("on", -1), ("on", 2)):  # by the definition; always dense, never
+        with pytest.MonkeyPatch.context() as patch, engine(state):
+            patch.setattr("kernelcourse._engine.counts.DENSE", dense)
             found.append((k(objects), k(objects, objects[:2])))
         np.testing.assert_array_equal(found[-1][0], found[-1][0].T)
-    for many, few in zip(*found, strict=True):
-        np.testing.assert_allclose(many, few, rtol=1e-13)
+    for plain, many, few in zip(*found, strict=True):
+        np.testing.assert_allclose(many, plain, rtol=1e-13)
+        np.testing.assert_allclose(few, plain, rtol=1e-13)
 
 
 def test_counts_of_nothing_give_zero():
