@@ -48,7 +48,7 @@ def _gaussian_factor(kernel: Gaussian) -> float:
 
 
 def _laplacian_factor(kernel: Laplacian) -> float:
-    return -1 / max(kernel.h, TINY)
+    return -1 / max(kernel.length, TINY)
 
 
 def _suit(X: Array, Z: Array) -> bool:

@@ -607,10 +607,10 @@ class Centered(_WithNumbers):
 
 def horner(coefficients: Sequence[float], x: Array) -> Array:
     """The polynomial $c_0 + c_1 x + c_2 x^2 + ...$ at every entry of x, from the inside out."""
-    result = np.full_like(x, coefficients[-1])
+    result: Any = coefficients[-1]
     for c in reversed(coefficients[:-1]):
         result = result * x + c
-    return result
+    return result if len(coefficients) > 1 else np.full_like(x, result)
 
 
 def inverse(lengths: Array) -> Array:

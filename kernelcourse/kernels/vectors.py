@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import features as maps
+from ..renamed import renamed_fields
 from ..seam import definition
 from ..validation import Array, points, real, whole
 from .kernel import InvalidKernel, NoFiniteFeatureMap, VectorKernel, _set, beyond_rounding
@@ -380,27 +381,39 @@ class Matern(Radial):
         return rf"\frac{{2^{{1-{nu}}}}}{{\Gamma({nu})}} \left({s}\right)^{{{nu}}} K_{{{nu}}}\left({s}\right)"
 
 
+@renamed_fields(h="length")
 @dataclass(frozen=True)
 class Laplacian(Radial):
-    r"""$k(x, x') = \exp(-\lVert x - x'\rVert_1 / h)$ (lecture K): stationary, but in the L1 norm, so not radial.
+    r"""$k(x, x') = \exp(-\lVert x - x'\rVert_1 / \text{length})$: stationary, but in the L1 norm, so not radial.
 
-    >>> Laplacian(h=2.0)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
+    Lecture K calls the length h.
+
+    >>> Laplacian(length=2.0)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
     array([[0.3679]])
     """
 
-    h: float = 1.0
+    length: float = 1.0
+    radial = False
 
     def __post_init__(self) -> None:
-        _set(self, h=real(self.h, "h", above=0))
+        _set(self, length=real(self.length, "length", above=0))
 
-    radial = False
+    @classmethod
+    def from_h(cls, h: float) -> Laplacian:
+        """Lecture K's bandwidth, which is the length."""
+        return cls(real(h, "h", above=0))
+
+    @property
+    def h(self) -> float:
+        """Lecture K's bandwidth of this kernel."""
+        return self.length
 
     @definition
     def formula(self, X: Array, Z: Array) -> Array:
-        return np.exp(-absolute_distances(X, Z) / self.h)
+        return np.exp(-absolute_distances(X, Z) / self.length)
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\exp\left(-\frac{{{_norm(x, z, '_1')}}}{{{number(self.h)}}}\right)"
+        return rf"\exp\left(-\frac{{{_norm(x, z, '_1')}}}{{{number(self.length)}}}\right)"
 
 
 @dataclass(frozen=True)

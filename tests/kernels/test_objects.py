@@ -190,8 +190,8 @@ def test_counts_of_nothing_give_zero():
     [
         (Subset(), r"Subset\(universe=\[...\]\)"),
         (Intersection(), r"Intersection\(universe=\[...\]\)"),
-        (Spectrum(3), r"Spectrum\(length=3, alphabet=\[...\]\)"),
-        (Subsequence(2, 0.5), r"Subsequence\(length=2, decay=0.5, alphabet=\[...\]\)"),
+        (Spectrum(3), r"Spectrum\(size=3, alphabet=\[...\]\)"),
+        (Subsequence(2, 0.5), r"Subsequence\(size=2, decay=0.5, alphabet=\[...\]\)"),
         (Positions(), r"Positions\(weights=None, alphabet=\[...\]\)"),
         (Hamming(0.5), r"Hamming\(decay=0.5, alphabet=\[...\]\)"),
         (BagOfWords(), r"BagOfWords\(vocabulary=\[...\]\)"),
@@ -319,8 +319,8 @@ def test_the_subsequence_kernel_of_many_strings_in_blocks_equals_one_by_one():
     rng = np.random.default_rng(0)
     s = rng.integers(4, size=200)
     T = rng.integers(4, size=(150, 20))  # 200 * 150 * 20 cells: several blocks
-    together = gap_weighted(s, T, length=3, decay=0.5)
-    singly = [gap_weighted(s, T[:, [j]], length=3, decay=0.5)[0] for j in range(20)]
+    together = gap_weighted(s, T, size=3, decay=0.5)
+    singly = [gap_weighted(s, T[:, [j]], size=3, decay=0.5)[0] for j in range(20)]
     np.testing.assert_allclose(together, singly, rtol=1e-12)
 
 
@@ -373,7 +373,7 @@ def test_sequences_are_strings_lists_tuples_arrays_or_rows():
 
 def test_an_alphabet_prints_as_a_string_where_it_can():
     assert Spectrum(2, alphabet=["a", "b"]) == Spectrum(2, alphabet="ab")
-    assert repr(Spectrum(2, alphabet=["a", "b"])) == "Spectrum(length=2, alphabet='ab')"
+    assert repr(Spectrum(2, alphabet=["a", "b"])) == "Spectrum(size=2, alphabet='ab')"
     assert Spectrum(2, alphabet=["ab", "c"]).alphabet == ("ab", "c")
     assert Spectrum(2, alphabet=[1, 2]).alphabet == (1, 2)
 
@@ -399,8 +399,8 @@ def test_sequences_that_are_not_aligned_are_refused(k):
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: Spectrum(0), ValueError, "length must be a whole number >= 1"),
-        (lambda: Spectrum(2.5), TypeError, "length must be a whole number"),
+        (lambda: Spectrum(0), ValueError, "size must be a whole number >= 1"),
+        (lambda: Spectrum(2.5), TypeError, "size must be a whole number"),
         (lambda: Spectrum(2, alphabet=""), ValueError, "alphabet is empty"),
         (lambda: Spectrum(2, alphabet="aba"), ValueError, "'a' comes twice"),
         (lambda: Subsequence(2, 0), ValueError, "decay must be a finite number > 0"),
