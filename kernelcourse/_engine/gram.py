@@ -263,7 +263,7 @@ def _distances(X: Array, Z: Array, metric: str, profile: Profile) -> Tiles:
     from scipy.spatial.distance import cdist
 
     def values(rows: slice, columns: slice) -> Array:
-        with np.errstate(over="ignore"):  # of a distance over a tiny width; set here, for the thread that does it
+        with np.errstate(over="ignore"):  # of a distance over a tiny width
             return profile(cdist(X[rows], Z[columns], metric))
 
     return Tiles(values)
