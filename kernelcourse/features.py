@@ -1,4 +1,4 @@
-r"""Explicit feature maps $\phi$: each takes n points and returns the design matrix, a row $\phi(x_n)^\top$ a point."""
+r"""Explicit feature maps $\phi$: each takes n points and returns the design matrix, one row $\phi(x_n)^\top$ per point."""
 
 from __future__ import annotations
 

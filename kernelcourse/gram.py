@@ -118,12 +118,12 @@ class Verdict:
 def is_valid_kernel(
     k: Callable[..., Any], sample: Any = None, rng: Any = None, *, trials: int = 200, tol: float = 1e-9
 ) -> Verdict:
-    r"""Hunt for points whose Gram matrix is not positive semidefinite (lecture B, 6.2): a proof that k is no kernel.
+    r"""Hunt for points whose Gram matrix is not positive semidefinite (lecture B, 6.2): a proof that k is not a kernel.
 
     `k` is a kernel, a function of two points, or a function `k(X, Z)` that returns the whole matrix. `sample` is a
     list of points to choose from, or a function `sample(n, rng)` that draws n points; without it, points of the line
     and the plane at several scales are tried. The smallest set found is returned: no point of it can be spared.
-    A kernel always passes; that a function passes is evidence, no proof.
+    A kernel always passes; that a function passes is evidence, not a proof.
 
     >>> verdict = is_valid_kernel(lambda x, z: np.linalg.norm(x - z), rng=0)
     >>> bool(verdict), len(verdict.points), bool(verdict.value < 0)

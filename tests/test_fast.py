@@ -279,7 +279,7 @@ def test_a_subclass_with_a_formula_of_its_own_is_taken_at_its_word(way, base):
 
 def test_weights_that_do_not_fit_the_points_are_refused():
     for k, weights in ((Gaussian(1.0), t), (Linear(), t[:, None]), (Gaussian(1.0), 1.0)):
-        with pytest.raises(ValueError, match="Z has 70 points: a weight for each is wanted"):
+        with pytest.raises(ValueError, match="Z has 70 points: expected one weight for each"):
             k.times(X, Z, weights)
     with pytest.raises(ValueError, match="same number of columns, got 3 and 2"):
         Gaussian(1.0).times(X, Z[:, :2], t[:70])

@@ -16,7 +16,7 @@ from scipy.linalg import blas
 
 from ..kernels.kernel import Kernel
 from ..kernels.rules import Power
-from ..kernels.vectors import DotProduct, Gaussian, Laplacian, Linear, Polynomial, Radial
+from ..kernels.vectors import DotProduct, Gaussian, Laplacian, Polynomial, Radial
 from ..seam import accelerates, always
 from ..validation import Array
 from . import threads as fast
@@ -26,7 +26,7 @@ SMALL_PRODUCT = 2**18  # multiplications that OpenBLAS does in one thread: so ou
 FEW_COLUMNS = 32  # of a tile; before there are fewer, one product for all tiles is faster
 ENTRIES = 2**17  # of the rows that a thread takes at a time in a compiled loop, which has tiles of its own: 1 MB
 MOST_COLUMNS = 32  # with more, one matrix product is faster than the difference of every pair
-WORTH_TILES = 2**11  # entries times columns below which the formula itself is as fast
+WORTH_TILES = 2**12  # entries; with fewer, the formula itself is as fast, unless it goes through many columns
 TINY = np.finfo(float).tiny
 
 Profile = Callable[[Array], Array]  # of numbers that it may change
@@ -51,34 +51,39 @@ def _laplacian_factor(kernel: Laplacian) -> float:
     return -1 / max(kernel.length, TINY)
 
 
-def _suit(X: Array, Z: Array) -> bool:
-    """Enough points to be worth it, which have as many columns; the formula says what is wrong if they have not."""
-    return X.shape[1] == Z.shape[1] and (always() or len(X) * len(Z) * X.shape[1] >= WORTH_TILES)
+def _suit(X: Array, Z: Array, worth: int = WORTH_TILES) -> bool:
+    """Points with the same number of columns (the formula refuses others), and enough of them."""
+    return X.shape[1] == Z.shape[1] and (always() or len(X) * len(Z) >= worth)
+
+
+def _suit_distances(X: Array, Z: Array) -> bool:
+    return _suit(X, Z, WORTH_TILES if X.shape[1] <= 4 else 2 * WORTH_TILES // X.shape[1])
 
 
 @accelerates(Gaussian.formula)
 def gaussian(kernel: Gaussian, X: Array, Z: Array, room: Array | None = None) -> Array:
-    return exp_of_squared_distances(X, Z, _gaussian_factor(kernel), room) if _suit(X, Z) else NotImplemented
+    if not _suit_distances(X, Z):
+        return NotImplemented
+    return exp_of_squared_distances(X, Z, _gaussian_factor(kernel), room)
 
 
 @accelerates(Laplacian.formula)
 def laplacian(kernel: Laplacian, X: Array, Z: Array, room: Array | None = None) -> Array:
-    return exp_of_absolute_distances(X, Z, _laplacian_factor(kernel), room) if _suit(X, Z) else NotImplemented
+    if not _suit_distances(X, Z):
+        return NotImplemented
+    return exp_of_absolute_distances(X, Z, _laplacian_factor(kernel), room)
 
 
 @accelerates(Radial.formula)
 def radial(kernel: Radial, X: Array, Z: Array) -> Array:
-    return _filled(X, Z, _distances(X, Z, "euclidean", kernel.profile)) if _suit(X, Z) else NotImplemented
+    if not _suit_distances(X, Z):
+        return NotImplemented
+    return _filled(X, Z, _distances(X, Z, "euclidean", kernel.profile))
 
 
 @accelerates(DotProduct.formula)
 def dot_product(kernel: DotProduct, X: Array, Z: Array) -> Array:
     return of_products(X, Z, kernel.profile) if _suit(X, Z) else NotImplemented
-
-
-@accelerates(Linear.formula)
-def linear(kernel: Linear, X: Array, Z: Array) -> Array:
-    return of_products(X, Z, lambda s: s) if _suit(X, Z) else NotImplemented
 
 
 @accelerates(Polynomial.formula)
@@ -97,7 +102,7 @@ def power(kernel: Power, k: Array) -> Array:
 def expand(kernel: Any, P: Any, Q: Any, a: Array, *, entries: int = 0) -> Array:
     """Sums over exponentials without the matrix, whatever `entries` allows; of other kernels, the definition's."""
     plain = getattr(type(kernel).formula, "plain", None)
-    if plain not in _EXPONENTIALS or not _suit(P, Q):
+    if plain not in _EXPONENTIALS or not _suit_distances(P, Q):
         return NotImplemented
     factor, squared = _EXPONENTIALS[plain]
     return weighted_exp_of_distances(P, Q, a, factor(kernel), squared=squared)

@@ -176,7 +176,7 @@ def symbols(obj: Any) -> tuple[Hashable, ...]:
     if isinstance(obj, np.ndarray):
         obj = obj.tolist()
     if not isinstance(obj, Sequence) or isinstance(obj, (bytes, bytearray)):
-        raise TypeError(f"a string or a list of symbols is wanted, got {type(obj).__name__} {obj!r:.60}")
+        raise TypeError(f"expected a string or a list of symbols, got {type(obj).__name__} {obj!r:.60}")
     return hashables(obj)
 
 
@@ -189,7 +189,7 @@ def distinct(values: Any, name: str) -> tuple[Hashable, ...]:
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}: {error}") from error
     if not kept:
-        raise ValueError(f"{name} is empty: at least one entry is wanted")
+        raise ValueError(f"{name} is empty: expected at least one entry")
     if len(set(kept)) < len(kept):
         twice = next(value for i, value in enumerate(kept) if value in kept[:i])
         raise ValueError(f"{name} must hold different values, but {twice!r} comes twice")

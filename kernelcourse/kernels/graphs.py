@@ -163,7 +163,7 @@ def _adjacency(values: Any) -> Array:
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"the adjacency matrix must be square, got shape {A.shape}")
     if A.size == 0:
-        raise ValueError("the graph is empty: at least one node is wanted")
+        raise ValueError("the graph is empty: expected at least one node")
     if not ((A == 0) | (A == 1)).all():
         i, j = np.argwhere(~np.isin(A, (0, 1)))[0]
         raise ValueError(

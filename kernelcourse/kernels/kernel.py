@@ -92,7 +92,7 @@ class Kernel(ABC):
         P, Q = self._checked(X, Z)
         a = numeric(a, "a")
         if a.ndim not in (1, 2) or len(a) != len(Q):
-            raise ValueError(f"a has shape {a.shape}, but Z has {len(Q)} points: a weight for each is wanted")
+            raise ValueError(f"a has shape {a.shape}, but Z has {len(Q)} points: expected one weight for each")
         with _quiet():
             return self._vouched(self.expand(P, Q, a, entries=entries))
 
@@ -116,7 +116,7 @@ class Kernel(ABC):
         if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
             raise TypeError(f"{name} must be a list of objects, got {type(X).__name__} {X!r:.60}")
         if len(X) == 0:
-            raise ValueError(f"{name} is empty: at least one object is wanted")
+            raise ValueError(f"{name} is empty: expected at least one object")
         return Objects(X) if isinstance(X, (list, tuple)) else X
 
     @abstractmethod
@@ -269,7 +269,7 @@ class Kernel(ABC):
 
     def __sub__(self, other: Any) -> Kernel:
         raise InvalidKernel(
-            f"{self!r} - {other!r} need not be a kernel: the rule a*k1 + b*k2 wants a, b >= 0. "
+            f"{self!r} - {other!r} need not be a kernel: the rule a*k1 + b*k2 needs a, b >= 0. "
             "is_valid_kernel(lambda X, Z: k1(X, Z) - k2(X, Z)) looks for points that prove it"
         )
 

@@ -203,7 +203,7 @@ class Aligned(CountKernel):
         """Each symbol with its position."""
         sequence = _spelt(obj, self.alphabet)
         if not sequence:
-            raise ValueError("the sequence is empty: at least one symbol is wanted")
+            raise ValueError("the sequence is empty: expected at least one symbol")
         return dict.fromkeys(enumerate(sequence), 1)
 
     def prepare(self, X: Any, name: str = "X") -> Objects:
@@ -234,9 +234,9 @@ class Aligned(CountKernel):
 class Positions(Aligned):
     r"""$k(s, t) = \sum_i w_i\, [s_i = t_i]$: in how many positions two sequences agree (K11).
 
-    A function of this kernel's space adds up one effect a position; of `Positions() ** 2`, one effect for every pair of
+    A function of this kernel's space adds up one effect per position; of `Positions() ** 2`, one effect for every pair of
     positions as well. That is what proteins assembled from the blocks of several parents ask for. `weights` holds one
-    number $w_i \ge 0$ a position, `alphabet` all symbols that may occur: with it come the features, one for each symbol
+    number $w_i \ge 0$ per position, `alphabet` all symbols that may occur: with it come the features, one for each symbol
     at each position.
 
     >>> Positions()(["21311332"], ["21311332", "11111111", "22222222"])
@@ -257,7 +257,7 @@ class Positions(Aligned):
             return None
         w = numeric(weights, "weights")
         if w.ndim != 1 or w.size == 0:
-            raise ValueError(f"weights must be a list of numbers, one a position, got {weights!r:.60}")
+            raise ValueError(f"weights must be a list of numbers, one per position, got {weights!r:.60}")
         if (w < 0).any():
             i = int(np.flatnonzero(w < 0)[0])
             raise InvalidKernel(f"every weight must be >= 0 (rule 6.13), got weights[{i}] = {w[i]:g}")
@@ -287,7 +287,7 @@ class Hamming(Aligned):
     It is a product over the positions of kernels that are 1 where the symbols agree and `decay` where they differ, and
     each of those is a sum of two kernels, $\text{decay} + (1 - \text{decay})\, [s_i = t_i]$, as long as
     $0 < \text{decay} \le 1$. So it is a kernel by the rules (6.13), (6.17) and (6.18), and of all interactions: its
-    features are the products of $\sqrt{\text{decay}}$ or $\sqrt{1 - \text{decay}}\, [s_i = a]$, one factor a position.
+    features are the products of $\sqrt{\text{decay}}$ or $\sqrt{1 - \text{decay}}\, [s_i = a]$, one factor per position.
 
     >>> Hamming(0.5)(["karolin"], ["karolin", "kathrin"])
     array([[1.   , 0.125]])

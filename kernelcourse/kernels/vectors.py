@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import factorial, sqrt
 from typing import Any, NamedTuple
 
@@ -57,7 +58,6 @@ class Linear(VectorKernel):
            [11., 25.]])
     """
 
-    @definition
     def formula(self, X: Array, Z: Array) -> Array:
         return X @ Z.T
 
@@ -360,7 +360,7 @@ class Matern(Radial):
         log_k = (1 - self.nu) * np.log(2) - gammaln(self.nu) + self.nu * np.log(far) + np.log(kve(self.nu, far)) - far
         return np.where(near, self._near(s), np.exp(np.minimum(log_k, 0)))
 
-    @property
+    @cached_property
     def _coefficients(self) -> list[float]:
         r"""For $\nu = p + 1/2$, k is $e^{-s}$ times a polynomial of degree p; its coefficients $c_0 = 1, c_1, ...$"""
         p = int(self.nu)

@@ -94,7 +94,6 @@ CASES = {
         Exponential(0.8), Exponential(1e-300), Matern(1.0, nu=2.5), RationalQuadratic(1.0, alpha=1e5)
     ),
     "DotProduct.formula": formula(Cubic()),
-    "Linear.formula": formula(Linear()),
     "Polynomial.formula": formula(Polynomial(1), Polynomial(2), Polynomial(3, offset=0.0), Polynomial(5, offset=1e-3)),
     "Power.value": powers,
     "Kernel.expand": expand,

@@ -498,7 +498,7 @@ def test_a_vocabulary_limits_what_is_counted():
         (lambda: TfIdf({"A": 1.0}), ValueError, "each key of idf must be one word"),
         (lambda: TfIdf({"a": 1.0}, unseen=-1), ValueError, "unseen must be a finite number >= 0"),
         (lambda: TfIdf.fit("one text"), TypeError, "documents must be a list of objects, got str"),
-        (lambda: TfIdf.fit(["one", None]), TypeError, r"documents\[1\]: a text is wanted, got NoneType"),
+        (lambda: TfIdf.fit(["one", None]), TypeError, r"documents\[1\]: expected a text, got NoneType"),
         (lambda: TfIdf.fit(["...", ""]), ValueError, "documents hold no word"),
     ],
 )
@@ -621,7 +621,7 @@ def test_a_label_cannot_pass_for_a_refined_one():
         (nx.Graph(), ValueError, "the graph is empty"),
         (np.zeros((0, 0)), ValueError, "the graph is empty"),
         ((RING, ["a"]), ValueError, "the graph has 4 nodes, but 1 labels"),
-        ((RING, 3), TypeError, "a string or a list of symbols is wanted, got int 3"),
+        ((RING, 3), TypeError, "expected a string or a list of symbols, got int 3"),
         ((RING, [1, 2, 3, float("nan")]), ValueError, "NaN cannot be counted"),
         ((RING, [1, 2, 3, [4]]), TypeError, r"list \[4\] cannot be counted"),
         ((RING, [1, 2, 3, 4j]), TypeError, "a label must be a string, a number or a tuple of such, got complex"),
@@ -679,13 +679,13 @@ def test_what_is_no_list_of_objects_is_refused(k, X, error, message):
 @pytest.mark.parametrize(
     ("k", "X", "message"),
     [
-        (Subset(), [{1}, "ab"], r"X\[1\]: a set is wanted, got str 'ab'"),
+        (Subset(), [{1}, "ab"], r"X\[1\]: expected a set, got str 'ab'"),
         (Subset(), [{1}, [[2]]], r"X\[1\]: list \[2\] cannot be counted"),
         (Subset(), [{1}, [float("nan")]], r"X\[1\]: NaN cannot be counted"),
-        (Spectrum(1), ["a", {"a"}], r"X\[1\]: a string or a list of symbols is wanted, got set"),
+        (Spectrum(1), ["a", {"a"}], r"X\[1\]: expected a string or a list of symbols, got set"),
         (Hamming(0.5), [["a"], [["a"]]], r"X\[1\]: list \['a'\] cannot be counted"),
         (Hamming(0.5), np.array([[1.0], [np.nan]]), r"X\[1\]: NaN cannot be counted"),
-        (BagOfWords(), ["a", ["a"]], r"X\[1\]: a text is wanted, got list"),
+        (BagOfWords(), ["a", ["a"]], r"X\[1\]: expected a text, got list"),
     ],
     ids=lambda value: repr(value)[:30],
 )
@@ -697,7 +697,7 @@ def test_an_object_of_the_wrong_kind_is_named(k, X, message):
 def test_a_column_of_a_data_frame_is_a_list():
     frame = pd.DataFrame({"text": ["a b", "b"]})
     assert np.array_equal(BagOfWords()(frame["text"]), [[2, 1], [1, 1]])
-    with pytest.raises(TypeError, match=r"X\[0\]: a text is wanted, got ndarray"):
+    with pytest.raises(TypeError, match=r"X\[0\]: expected a text, got ndarray"):
         BagOfWords()(frame)
 
 
