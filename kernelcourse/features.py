@@ -1,4 +1,4 @@
-r"""Explicit feature maps $\phi$: each takes n points and returns the design matrix, a row $\phi(x_n)^\top$ a point."""
+r"""Explicit feature maps $\phi$: each takes n points and returns the design matrix, one row $\phi(x_n)^\top$ per point."""
 
 from __future__ import annotations
 
@@ -70,10 +70,9 @@ def sigmoid_basis(x: Any, centers: Any, width: float) -> Array:
     >>> sigmoid_basis([0.0], centers=[0.0], width=1.0)
     array([[0.5]])
     """
-    from scipy.special import expit
-
     width = real(width, "width", above=0)
-    return expit((_line(x)[:, None] - _centers(centers)[None, :]) / width)
+    a = (_line(x)[:, None] - _centers(centers)[None, :]) / width
+    return np.exp(-np.logaddexp(0, -a))  # 1 / (1 + exp(-a)), where nothing overflows
 
 
 def fourier_basis(x: Any, frequencies: int, period: float) -> Array:

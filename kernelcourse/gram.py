@@ -1,4 +1,4 @@
-"""Functions of the Gram matrix K: centring, normalising, distances, and whether a kernel can have made it."""
+"""Functions of the Gram matrix K: centering, normalizing, distances, and whether a kernel can have made it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from .kernels.kernel import Kernel
+from .renamed import renamed
 from .validation import Array, generator, numeric, points, real, same_length, square, vector, whole
 
 
-def centre(K: Any, K_train: Any = None) -> Array:
+def center(K: Any, K_train: Any = None) -> Array:
     r"""The Gram matrix of the features less their mean, $\tilde K = (I - \tfrac1n 11^\top) K (I - \tfrac1n 11^\top)$.
 
     Given `K_train`, `K` holds rows $k(x, x_j)$ of new points against the n training points, and the mean taken off is
     that of the training points.
 
-    >>> centre([[2.0, 0.0], [0.0, 2.0]])
+    >>> center([[2.0, 0.0], [0.0, 2.0]])
     array([[ 1., -1.],
            [-1.,  1.]])
     """
@@ -29,10 +30,10 @@ def centre(K: Any, K_train: Any = None) -> Array:
     return rows - (rows.mean(axis=1, keepdims=True) + train.mean(axis=0)) + train.mean()
 
 
-def normalise(K: Any) -> Array:
+def normalize(K: Any) -> Array:
     r"""The Gram matrix of the features scaled to length one, $K_{ij}/\sqrt{K_{ii} K_{jj}}$ (0 for a zero feature).
 
-    >>> normalise([[4.0, 2.0], [2.0, 4.0]])
+    >>> normalize([[4.0, 2.0], [2.0, 4.0]])
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
@@ -117,12 +118,12 @@ class Verdict:
 def is_valid_kernel(
     k: Callable[..., Any], sample: Any = None, rng: Any = None, *, trials: int = 200, tol: float = 1e-9
 ) -> Verdict:
-    r"""Hunt for points whose Gram matrix is not positive semidefinite (lecture B, 6.2): a proof that k is no kernel.
+    r"""Hunt for points whose Gram matrix is not positive semidefinite (lecture B, 6.2): a proof that k is not a kernel.
 
     `k` is a kernel, a function of two points, or a function `k(X, Z)` that returns the whole matrix. `sample` is a
     list of points to choose from, or a function `sample(n, rng)` that draws n points; without it, points of the line
     and the plane at several scales are tried. The smallest set found is returned: no point of it can be spared.
-    A kernel always passes; that a function passes is evidence, no proof.
+    A kernel always passes; that a function passes is evidence, not a proof.
 
     >>> verdict = is_valid_kernel(lambda x, z: np.linalg.norm(x - z), rng=0)
     >>> bool(verdict), len(verdict.points), bool(verdict.value < 0)
@@ -243,16 +244,20 @@ def target_alignment(K: Any, t: Any) -> float:
     >>> round(target_alignment([[1.0, -1.0], [-1.0, 1.0]], [1.0, -1.0]), 4)
     1.0
     """
-    centred = centre(K)
-    t = centred_targets(t, length=len(centred))
-    if np.abs(centred).max() <= 1e-12 * np.abs(K).max():
+    centered = center(K)
+    t = centered_targets(t, length=len(centered))
+    if np.abs(centered).max() <= 1e-12 * np.abs(K).max():
         raise ValueError("K is constant: centred, it is zero and has no alignment")
-    return alignment(centred, np.outer(t, t))
+    return alignment(centered, np.outer(t, t))
 
 
-def centred_targets(t: Any, *, length: int) -> Array:
+def centered_targets(t: Any, *, length: int) -> Array:
     """t less its mean; a constant t, with which nothing can be aligned, is refused."""
     t = vector(t, "t", length=length)
     if np.ptp(t) <= 1e-12 * np.abs(t).max():
         raise ValueError("t is constant: no kernel can be aligned with it")
     return t - t.mean()
+
+
+centre = renamed("centre", center)
+normalise = renamed("normalise", normalize)

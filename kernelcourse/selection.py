@@ -12,7 +12,7 @@ import numpy as np
 
 from ._engine.threads import side_by_side, workers
 from .estimators.base import one_column
-from .gram import centre, centred_targets
+from .gram import center, centered_targets
 from .kernels.kernel import Kernel
 from .linalg import refuse_negative
 from .validation import Array, generator, numeric, real, same_kind, same_length, square, vector, warn, whole
@@ -334,11 +334,11 @@ def alignment_weights(grams: Sequence[Any], t: Any) -> Array:
     grams = list(grams)
     if not grams:
         raise ValueError("grams must hold at least one Gram matrix, got an empty list")
-    t = centred_targets(t, length=len(square(grams[0], "grams[0]")))
+    t = centered_targets(t, length=len(square(grams[0], "grams[0]")))
     columns, norms = [], []
     for m, K in enumerate(grams):
         size = np.linalg.norm(square(K, f"grams[{m}]"))
-        K = centre(K)
+        K = center(K)
         same_length(K, f"grams[{m}]", len(t))
         norms.append(np.linalg.norm(K))
         if norms[-1] <= 1e-12 * size:

@@ -11,11 +11,11 @@ from kernelcourse import (
     Polynomial,
     Spectrum,
     alignment,
-    centre,
+    center,
     feature_distances,
     is_psd,
     is_valid_kernel,
-    normalise,
+    normalize,
     squared_feature_distances,
     target_alignment,
 )
@@ -28,17 +28,17 @@ Phi, Psi = k.features(X), k.features(Z)
 
 def test_centring_takes_off_the_mean_feature():
     mean = Phi.mean(axis=0)
-    np.testing.assert_allclose(centre(k(X)), (Phi - mean) @ (Phi - mean).T, atol=1e-12)
-    np.testing.assert_allclose(centre(k(Z, X), k(X)), (Psi - mean) @ (Phi - mean).T, atol=1e-12)
-    np.testing.assert_allclose(centre(k(X)), k.centered(X)(X), atol=1e-12)
+    np.testing.assert_allclose(center(k(X)), (Phi - mean) @ (Phi - mean).T, atol=1e-12)
+    np.testing.assert_allclose(center(k(Z, X), k(X)), (Psi - mean) @ (Phi - mean).T, atol=1e-12)
+    np.testing.assert_allclose(center(k(X)), k.centered(X)(X), atol=1e-12)
 
 
 def test_normalising_gives_unit_features():
     U = Phi / np.linalg.norm(Phi, axis=1, keepdims=True)
-    np.testing.assert_allclose(normalise(k(X)), U @ U.T)
-    np.testing.assert_array_equal(normalise([[0.0, 0.0], [0.0, 4.0]]), [[0, 0], [0, 1]])
+    np.testing.assert_allclose(normalize(k(X)), U @ U.T)
+    np.testing.assert_array_equal(normalize([[0.0, 0.0], [0.0, 4.0]]), [[0, 0], [0, 1]])
     with pytest.raises(ValueError, match="negative"):
-        normalise([[-1.0]])
+        normalize([[-1.0]])
 
 
 def test_distances_in_feature_space():
@@ -130,9 +130,9 @@ def test_alignment_of_nothing_is_an_error():
 
 def test_centring_needs_matching_sizes():
     with pytest.raises(ValueError, match="K_train"):
-        centre(np.ones((2, 3)), np.eye(2))
+        center(np.ones((2, 3)), np.eye(2))
     with pytest.raises(ValueError, match="symmetric"):
-        centre([[1.0, 2.0], [0.0, 1.0]])
+        center([[1.0, 2.0], [0.0, 1.0]])
 
 
 def test_a_verdict_on_objects_of_different_lengths_can_be_printed():

@@ -1,19 +1,23 @@
-"""How large matrices of kernel values are filled: tile by tile, one triangle of a Gram matrix, in threads.
+"""Twins of the kernels' formulas: matrices filled tile by tile, one triangle of a Gram matrix, in threads.
 
-A tile stays in a processor's cache while one operation after the other passes over it, and what is computed on and
+A tile stays in the processor's cache while one operation after the other passes over it, and what is computed on and
 above the diagonal is copied to below it: no Gram matrix is filled twice, and each is symmetric to the last digit.
-Where only the product of a matrix with some weights is wanted, its tiles are used and forgotten.
+For the product of a matrix with some weights, its tiles are used and forgotten.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
+from ..kernels.kernel import Kernel
+from ..kernels.rules import Power
+from ..kernels.vectors import DotProduct, Gaussian, Laplacian, Polynomial, Radial
+from ..seam import accelerates, always
 from ..validation import Array
 from . import threads as fast
 
@@ -22,6 +26,8 @@ SMALL_PRODUCT = 2**18  # multiplications that OpenBLAS does in one thread: so ou
 FEW_COLUMNS = 32  # of a tile; before there are fewer, one product for all tiles is faster
 ENTRIES = 2**17  # of the rows that a thread takes at a time in a compiled loop, which has tiles of its own: 1 MB
 MOST_COLUMNS = 32  # with more, one matrix product is faster than the difference of every pair
+WORTH_TILES = 2**12  # entries; with fewer, the formula itself is as fast, unless it goes through many columns
+TINY = np.finfo(float).tiny
 
 Profile = Callable[[Array], Array]  # of numbers that it may change
 
@@ -34,15 +40,99 @@ class Tiles(NamedTuple):
     room: Array | None = None  # for the matrix, where the tiles lie in it
 
 
+# ---------------------------------------------------------------- the twins
+
+
+def _gaussian_factor(kernel: Gaussian) -> float:
+    return -0.5 / max(kernel.sigma * kernel.sigma, TINY)
+
+
+def _laplacian_factor(kernel: Laplacian) -> float:
+    return -1 / max(kernel.length, TINY)
+
+
+def _suit(X: Array, Z: Array, worth: int = WORTH_TILES) -> bool:
+    """Points with the same number of columns (the formula refuses others), and enough of them."""
+    return X.shape[1] == Z.shape[1] and (always() or len(X) * len(Z) >= worth)
+
+
+def _suit_distances(X: Array, Z: Array) -> bool:
+    return _suit(X, Z, WORTH_TILES if X.shape[1] <= 4 else 2 * WORTH_TILES // X.shape[1])
+
+
+@accelerates(Gaussian.formula)
+def gaussian(kernel: Gaussian, X: Array, Z: Array, room: Array | None = None) -> Array:
+    if not _suit_distances(X, Z):
+        return NotImplemented
+    return exp_of_squared_distances(X, Z, _gaussian_factor(kernel), room)
+
+
+@accelerates(Laplacian.formula)
+def laplacian(kernel: Laplacian, X: Array, Z: Array, room: Array | None = None) -> Array:
+    if not _suit_distances(X, Z):
+        return NotImplemented
+    return exp_of_absolute_distances(X, Z, _laplacian_factor(kernel), room)
+
+
+@accelerates(Radial.formula)
+def radial(kernel: Radial, X: Array, Z: Array) -> Array:
+    if not _suit_distances(X, Z):
+        return NotImplemented
+    return _filled(X, Z, _distances(X, Z, "euclidean", kernel.profile))
+
+
+@accelerates(DotProduct.formula)
+def dot_product(kernel: DotProduct, X: Array, Z: Array) -> Array:
+    return of_products(X, Z, kernel.profile) if _suit(X, Z) else NotImplemented
+
+
+@accelerates(Polynomial.formula)
+def polynomial(kernel: Polynomial, X: Array, Z: Array) -> Array:
+    if not _suit(X, Z):
+        return NotImplemented
+    return of_products(X, Z, lambda s: integer_power(s + kernel.offset, kernel.degree))
+
+
+@accelerates(Power.value)
+def power(kernel: Power, k: Array) -> Array:
+    return integer_power(k, kernel.power)
+
+
+@accelerates(Kernel.expand)
+def expand(kernel: Any, P: Any, Q: Any, a: Array, *, entries: int = 0) -> Array:
+    """Sums over exponentials without the matrix, whatever `entries` allows; of other kernels, the definition's."""
+    plain = getattr(type(kernel).formula, "plain", None)
+    if plain not in _EXPONENTIALS or not _suit_distances(P, Q):
+        return NotImplemented
+    factor, squared = _EXPONENTIALS[plain]
+    return weighted_exp_of_distances(P, Q, a, factor(kernel), squared=squared)
+
+
+_EXPONENTIALS: dict[Any, tuple[Callable[[Any], float], bool]] = {
+    Gaussian.formula.plain: (_gaussian_factor, True),  # type: ignore[attr-defined]
+    Laplacian.formula.plain: (_laplacian_factor, False),  # type: ignore[attr-defined]
+}
+
+
+def into(kernel: Kernel, room: Array, P: Any, Q: Any) -> Array:
+    """`kernel.formula(P, Q)` in the first rows of `room`, which has a column for each point of Q; returns those rows.
+
+    For one block of rows after the other: asking the system for new memory each time takes time of its own.
+    """
+    K = room[: len(P)]
+    twin = {Gaussian.formula: gaussian, Laplacian.formula: laplacian}.get(type(kernel).formula)
+    if twin is None or twin(kernel, P, Q, room=K) is NotImplemented:
+        K[:] = kernel.formula(P, Q)
+    return K
+
+
+# ---------------------------------------------------------------- matrices
+
+
 def of_products(X: Array, Z: Array, profile: Profile) -> Array:
     r"""`profile` of all $x_i^\top z_j$."""
     products = _products(X, Z)
     return _filled(X, Z, products._replace(values=lambda rows, part: profile(products.values(rows, part))))
-
-
-def of_distances(X: Array, Z: Array, metric: str, profile: Profile) -> Array:
-    """`profile` of all distances, each computed from its own difference: nothing cancels."""
-    return _filled(X, Z, _distances(X, Z, metric, profile))
 
 
 def exp_of_squared_distances(X: Array, Z: Array, factor: float, room: Array | None = None) -> Array:
@@ -178,7 +268,7 @@ def _distances(X: Array, Z: Array, metric: str, profile: Profile) -> Tiles:
     from scipy.spatial.distance import cdist
 
     def values(rows: slice, columns: slice) -> Array:
-        with np.errstate(over="ignore"):  # of a distance over a tiny width; set here, for the thread that does it
+        with np.errstate(over="ignore"):  # of a distance over a tiny width
             return profile(cdist(X[rows], Z[columns], metric))
 
     return Tiles(values)

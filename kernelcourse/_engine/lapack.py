@@ -1,4 +1,4 @@
-"""BLAS and LAPACK as scipy has them, but without holding the interpreter: other threads go on meanwhile."""
+"""scipy's BLAS and LAPACK, called with the GIL released."""
 
 from __future__ import annotations
 
@@ -45,4 +45,4 @@ def _function(routine: str) -> Callable[..., None]:
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype, api.PyCapsule_GetPointer.restype = ctypes.c_char_p, ctypes.c_void_p
     address = api.PyCapsule_GetPointer(capsule, ctypes.c_char_p(api.PyCapsule_GetName(capsule)))
-    return ctypes.CFUNCTYPE(None)(address)  # which lets go of the interpreter while the routine runs
+    return ctypes.CFUNCTYPE(None)(address)  # which releases the GIL while the routine runs

@@ -1,7 +1,6 @@
-"""The inner loops, compiled by numba: imported by `fast.compiled` when a job is large enough, and by nothing else.
+"""The inner loops, compiled by numba: imported by `threads.compiled` when a job is large enough, and by nothing else.
 
-Each is the twin of a few lines of numpy elsewhere in the library, which a test holds it equal to. They release the
-interpreter, so that threads can share a job, and are compiled once for all: what numba makes is kept on disk.
+They release the GIL, so that threads can share a job. What numba compiles is kept on disk.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ def exp_of_distances(X, Z_T, K, first, last, symmetric, squared, factor):
     Of a symmetric matrix, only what lies on and right of the diagonal's tiles is computed, and its mirror image stored.
     """
     m = K.shape[1]
-    tile = np.empty((ROWS, COLUMNS))  # where numbers lie as the processor likes them; rows of K need not
+    tile = np.empty((ROWS, COLUMNS))  # in aligned memory, as rows of K need not be
     for top in range(first, last, ROWS):
         rows = min(ROWS, last - top)
         left = top if symmetric else 0

@@ -1,4 +1,4 @@
-"""Where the fast paths come from: loops that numba compiles, and threads over slabs of rows.
+"""Compiled loops and threads: whether a job is worth them, and how it is cut.
 
 Both change speed, never an answer. `KERNELCOURSE_FAST=0` in the environment does without the compiled loops, as does an
 installation without numba (`pip install kernelcourse[fast]`).
@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from contextvars import copy_context
 from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
@@ -17,9 +18,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..seam import always
 from . import pools
 
 Array = NDArray[np.float64]
+S = TypeVar("S")
 T = TypeVar("T")
 _here = threading.local()  # what is true of this thread only
 Loops = Any  # the module of compiled loops, or None
@@ -27,16 +30,16 @@ Loops = Any  # the module of compiled loops, or None
 SLAB = 2**20  # entries of a Gram matrix that are worked on at a time: 8 MB
 WORTH_COMPILING = 2**19  # below so many entries or elementary steps, importing numba takes longer than the job
 WORTH_A_THREAD = 2**16
-_LINE = 8  # numbers that memory hands to the processor at a time
+_LINE = 8  # numbers in a cache line
 
 
 def compiled(work: float) -> Loops:
-    """The compiled loops for a job of so many elementary steps, or None where plain numpy is to do it.
+    """The compiled loops for a job of so many elementary steps; None if plain numpy should do it.
 
     >>> compiled(10) is None
     True
     """
-    if work < WORTH_COMPILING or os.environ.get("KERNELCOURSE_FAST") == "0":
+    if (work < WORTH_COMPILING and not always()) or os.environ.get("KERNELCOURSE_FAST") == "0":
         return None
     return _loops()
 
@@ -50,12 +53,12 @@ def _loops() -> Loops:
 
 
 def in_rows(A: Any) -> Any:
-    """A as the compiled loops want it, row after row and writable; a copy only where it is not."""
+    """A in C order and writable, as the compiled loops expect it; a copy only if it is not."""
     return np.require(A, dtype=np.float64, requirements=["C", "W"])
 
 
 def in_lanes(Z: Array) -> Array:
-    """Z transposed, for the compiled loops: its rows start where the processor's vectors do, and have columns to spare.
+    """Z transposed, for the compiled loops: each row starts at a cache line, and is padded to whole lines.
 
     >>> in_lanes(np.array([[1.0, 2.0]]))[:, :1]
     array([[1.],
@@ -70,10 +73,23 @@ def in_lanes(Z: Array) -> Array:
     return Z_T
 
 
-def threads() -> int:
-    """How many threads a job may use: the processors we may run on, or fewer if the linear algebra is told so.
+def slabs(n: int, columns: int, entries: int = SLAB) -> Iterator[slice]:
+    """Cut n rows into slabs of at most so many entries, or of one row.
 
-    A job that is one of several side by side has one.
+    >>> [(s.start, s.stop) for s in slabs(5, 100, entries=250)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    rows = max(1, entries // max(1, columns))
+    return (slice(first, min(first + rows, n)) for first in range(0, n, rows))
+
+
+# --- threads
+
+
+def threads() -> int:
+    """How many threads a job may use: as many as there are processors for us, or as the linear algebra is told to use.
+
+    One of several jobs side by side has one thread.
     """
     if getattr(_here, "side_by_side", False):
         return 1
@@ -84,21 +100,11 @@ def threads() -> int:
     return available
 
 
-def slabs(n: int, columns: int, entries: int = SLAB) -> Iterator[slice]:
-    """Cut n rows into slabs of at most so many entries, a row at least.
-
-    >>> [(s.start, s.stop) for s in slabs(5, 100, entries=250)]
-    [(0, 2), (2, 4), (4, 5)]
-    """
-    rows = max(1, entries // max(1, columns))
-    return (slice(first, min(first + rows, n)) for first in range(0, n, rows))
-
-
 def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], entries: int, *, products: bool = False) -> None:
-    """Call `work` for every part, in threads where so many entries are worth it.
+    """Call `work` for every part, in threads if so many entries are worth it.
 
-    It pays for what releases the interpreter: numpy's loops over arrays, and our compiled ones; `products` too, if the
-    linear algebra uses one thread for each.
+    It pays for work that releases the GIL, as numpy's loops over arrays and our compiled ones do. With `products`, the
+    linear algebra uses one thread for each part.
     """
     parts = list(parts)
     count = min(threads(), len(parts))
@@ -106,11 +112,8 @@ def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], entries: in
         for part in parts:
             work(part)
         return
-    from concurrent.futures import ThreadPoolExecutor
-
-    with one_thread(products), ThreadPoolExecutor(count) as pool:
-        for _ in pool.map(work, parts):  # which raises what went wrong in a thread
-            pass
+    with one_thread(products):
+        _map(count, work, parts)
 
 
 def can_limit() -> bool:
@@ -124,10 +127,10 @@ def workers() -> int:
 
 
 def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
-    """The results of jobs that do not depend on each other, in order; in threads if that is worth while.
+    """The results of independent jobs, in order; in threads if that is worth it.
 
-    The linear algebra is told to use one thread for each of them: many small products in two threads get in each
-    other's way. That takes threadpoolctl; where it is missing, one job follows the other.
+    The linear algebra uses one thread for each of them, because many small products in two threads slow each other
+    down. That takes threadpoolctl; without it, one job follows the other.
 
     >>> side_by_side([lambda: 1, lambda: 2])
     [1, 2]
@@ -136,12 +139,12 @@ def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
         return [jobs[0]()]
     count = min(workers(), len(jobs))
     with one_thread():
-        if count < 2:
-            return [job() for job in jobs]
-        from concurrent.futures import ThreadPoolExecutor
+        return _map(count, _in_one_thread, jobs) if count > 1 else [job() for job in jobs]
 
-        with ThreadPoolExecutor(count) as pool:
-            return list(pool.map(_in_one_thread, jobs))
+
+def one_thread(wanted: bool = True) -> AbstractContextManager[Any]:
+    """Within it the linear algebra uses one thread: for short products, where two cost more than they save."""
+    return pools.limited() if wanted and can_limit() else nullcontext()
 
 
 def _in_one_thread(job: Callable[[], T]) -> T:
@@ -152,6 +155,10 @@ def _in_one_thread(job: Callable[[], T]) -> T:
         _here.side_by_side = False
 
 
-def one_thread(wanted: bool = True) -> AbstractContextManager[Any]:
-    """Within it the linear algebra uses one thread: for short products, where two cost more than they save."""
-    return pools.limited() if wanted and can_limit() else nullcontext()
+def _map(count: int, work: Callable[[S], T], parts: Sequence[S]) -> list[T]:
+    """`work` for every part in so many threads, which see the engine and numpy's warnings as this one does."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    contexts = [copy_context() for _ in parts]
+    with ThreadPoolExecutor(count) as pool:  # map raises what was raised in a thread
+        return list(pool.map(lambda context, part: context.run(work, part), contexts, parts))

@@ -10,7 +10,7 @@ import numpy as np
 from .. import gram
 from ..features import monomials, polynomial_basis
 from ..kernels import Bilinear, Gaussian, Laplacian, Linear, Spectrum, Subset
-from ..kernels.kernel import row_kronecker
+from ..kernels.rules import row_kronecker
 from .cases import Case
 from .checks import Checks
 from .piece import Claim, Mistake, Piece

@@ -2,14 +2,15 @@
 
 from .counts import CountKernel
 from .graphs import ShortestPath, WeisfeilerLehman
-from .kernel import InvalidKernel, Kernel, NoFiniteFeatureMap
+from .kernel import InvalidKernel, Kernel, NoFiniteFeatureMap, VectorKernel
+from .rules import Constant
 from .sets import Intersection, Subset
 from .strings import Hamming, Positions, Spectrum, Subsequence
 from .text import BagOfWords, TfIdf, words
 from .vectors import (
     Bilinear,
-    Constant,
     Cosine,
+    DotProduct,
     Exponential,
     Gaussian,
     Laplacian,
@@ -17,6 +18,7 @@ from .vectors import (
     Matern,
     Periodic,
     Polynomial,
+    Radial,
     RationalQuadratic,
 )
 
@@ -26,6 +28,7 @@ __all__ = [
     "Constant",
     "Cosine",
     "CountKernel",
+    "DotProduct",
     "Exponential",
     "Gaussian",
     "Hamming",
@@ -39,12 +42,14 @@ __all__ = [
     "Periodic",
     "Polynomial",
     "Positions",
+    "Radial",
     "RationalQuadratic",
     "ShortestPath",
     "Spectrum",
     "Subsequence",
     "Subset",
     "TfIdf",
+    "VectorKernel",
     "WeisfeilerLehman",
     "words",
 ]

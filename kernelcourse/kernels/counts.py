@@ -11,18 +11,19 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain, count
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..seam import definition
 from ..validation import Array, rows
-from .kernel import SUM, Kernel, NoFiniteFeatureMap
+from .kernel import SUM, Kernel, NoFiniteFeatureMap, Objects
 
 MOST_FEATURES = 2**16
 
 
 class ObjectKernel(Kernel):
-    """A kernel on a list of objects; a subclass gives `parse(obj)`, what `formula` wants to know of one object."""
+    """A kernel on a list of objects; a subclass gives `parse(obj)`, what `formula` has to know of one object."""
 
     # The field that makes the feature map finite once it is stated, if there is one.
     finite_with: ClassVar[str | None] = None
@@ -31,12 +32,12 @@ class ObjectKernel(Kernel):
     def parse(self, obj: Any) -> Any:
         """One object, checked and in the form that `formula` works with."""
 
-    def inputs(self, X: Any, name: str) -> list[Any]:
+    def prepare(self, X: Any, name: str = "X") -> Objects:
         X = rows(X)
         if isinstance(X, (Set, Mapping)) or (isinstance(X, np.ndarray) and X.ndim == 0):
             raise TypeError(f"{name} must be a list of objects, got {type(X).__name__} {X!r:.60}")
-        parsed = []
-        for i, obj in enumerate(super().inputs(X, name)):
+        parsed = Objects()
+        for i, obj in enumerate(super().prepare(X, name)):
             try:
                 parsed.append(self.parse(obj))
             except (TypeError, ValueError) as error:
@@ -57,9 +58,6 @@ class ObjectKernel(Kernel):
     def _latex_in(self, binding: int, x: str, z: str) -> str:
         inner = self.latex(x, z)
         return rf"\left({inner}\right)" if binding > SUM and inner.startswith(r"\sum") else inner
-
-
-_DENSE = 0.1  # of the counts not 0: then a product of whole matrices is faster than one that looks for them
 
 
 class CountKernel(ObjectKernel):
@@ -100,34 +98,51 @@ class CountKernel(ObjectKernel):
         """All parts that the kernel can count, in the order of the features."""
         return self._stated()
 
+    @definition
     def formula(self, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
-        both = X if Z is X else [*X, *Z]
-        C = count_matrix(both)
-        if C.nnz > _DENSE * np.prod(C.shape):
-            C = C.toarray()
-        K = C @ C.T if Z is X else C[: len(X)] @ C[-len(Z) :].T
-        return K if isinstance(K, np.ndarray) else K.toarray()
+        if Z is X:
+            return (C := count_matrix(X)) @ C.T
+        C = count_matrix([*X, *Z])  # together: a part has one column
+        return C[: len(X)] @ C[len(X) :].T
 
-    def _diag(self, X: Sequence[Mapping[Any, float]]) -> Array:
+    def diagonal(self, X: Sequence[Mapping[Any, float]]) -> Array:
         return np.array([sum(count**2 for count in counts.values()) for counts in X], dtype=float)
 
-    def _features(self, X: Sequence[Mapping[Any, float]]) -> Array:
-        return count_matrix(X, self.parts()).toarray()
+    def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
+        return count_matrix(X, self.parts())
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         return rf"\sum_{{u}} \#_u({x})\, \#_u({z})"
 
 
-def count_matrix(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashable] | None = None) -> Any:
-    """The counts as a sparse matrix, one row an object and one column a part: of those stated, or of those met."""
-    from scipy.sparse import csr_array
+class Entries(NamedTuple):
+    """The entries of a matrix of counts that are not 0."""
 
+    row: Any  # sorted
+    column: Any
+    value: Array
+    shape: tuple[int, int]
+
+
+def entries(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashable] | None = None) -> Entries:
+    """The counts, one row per object and one column per part: of those stated, or of those met."""
     column: dict[Hashable, int] = defaultdict(count().__next__) if parts is None else dict(zip(parts, count()))
     values = np.fromiter(chain.from_iterable(counts.values() for counts in counted), dtype=float)
     columns = np.fromiter(map(column.__getitem__, chain.from_iterable(counted)), dtype=np.int64)
-    ends = np.cumsum([0, *map(len, counted)])
-    C = csr_array((values, columns, ends), shape=(len(counted), len(column)))
-    C.sort_indices()  # every sum then runs in the same order, and the Gram matrix is symmetric to the last digit
+    row = np.repeat(np.arange(len(counted)), [len(counts) for counts in counted])
+    return Entries(row, columns, values, (len(counted), len(column)))
+
+
+def count_matrix(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashable] | None = None) -> Array:
+    """The counts as a matrix.
+
+    >>> count_matrix([{"a": 2, "b": 1}, {"b": 3}])
+    array([[2., 1.],
+           [0., 3.]])
+    """
+    row, column, value, shape = entries(counted, parts)
+    C = np.zeros(shape)
+    C[row, column] = value
     return C
 
 
@@ -161,7 +176,7 @@ def symbols(obj: Any) -> tuple[Hashable, ...]:
     if isinstance(obj, np.ndarray):
         obj = obj.tolist()
     if not isinstance(obj, Sequence) or isinstance(obj, (bytes, bytearray)):
-        raise TypeError(f"a string or a list of symbols is wanted, got {type(obj).__name__} {obj!r:.60}")
+        raise TypeError(f"expected a string or a list of symbols, got {type(obj).__name__} {obj!r:.60}")
     return hashables(obj)
 
 
@@ -174,7 +189,7 @@ def distinct(values: Any, name: str) -> tuple[Hashable, ...]:
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}: {error}") from error
     if not kept:
-        raise ValueError(f"{name} is empty: at least one entry is wanted")
+        raise ValueError(f"{name} is empty: expected at least one entry")
     if len(set(kept)) < len(kept):
         twice = next(value for i, value in enumerate(kept) if value in kept[:i])
         raise ValueError(f"{name} must hold different values, but {twice!r} comes twice")

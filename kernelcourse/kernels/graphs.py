@@ -17,7 +17,7 @@ import numpy as np
 
 from ..validation import Array, numeric, whole
 from .counts import CountKernel, symbols
-from .kernel import _set
+from .kernel import Objects, _set
 
 LONGEST_NAME = 64
 
@@ -27,10 +27,10 @@ class GraphKernel(CountKernel):
 
     finite_with = None
 
-    def inputs(self, X: Any, name: str) -> list[Any]:
+    def prepare(self, X: Any, name: str = "X") -> Objects:
         if _is_networkx(X) or hasattr(X, "adjacency") or (isinstance(X, np.ndarray) and X.ndim == 2):
             raise TypeError(f"{name} must be a list of graphs, got one {type(X).__name__}: pass [{name}]")
-        return super().inputs(X, name)
+        return super().prepare(X, name)
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,7 @@ class WeisfeilerLehman(GraphKernel):
     def counts(self, obj: Any) -> Counter[str]:
         """How many nodes carry each label, over all rounds."""
         adjacency, labels = read_graph(obj)
-        neighbours: list[list[int]] = [[] for _ in labels]
-        for i, j in zip(*(ends.tolist() for ends in np.nonzero(adjacency)), strict=True):
-            neighbours[i].append(j)
+        neighbours = neighbours_of(adjacency)
         counts = Counter(labels)
         for _ in range(self.depth):
             met = labels.__getitem__
@@ -88,17 +86,40 @@ class ShortestPath(GraphKernel):
 
     def counts(self, obj: Any) -> Counter[tuple[str, int, str]]:
         """How many pairs of nodes have these labels and this distance."""
-        from scipy.sparse.csgraph import shortest_path
-
         adjacency, labels = read_graph(obj)
-        order = sorted(range(len(labels)), key=labels.__getitem__)  # so that every pair comes as (a, d, b) with a <= b
-        D = shortest_path(adjacency[np.ix_(order, order)], unweighted=True, directed=False)
-        ends = [labels[i] for i in order]
-        i, j = np.nonzero(np.triu(np.isfinite(D), 1))
-        return Counter((ends[a], int(d), ends[b]) for a, d, b in zip(i, D[i, j], j, strict=True))
+        neighbours = neighbours_of(adjacency)
+        pairs: Counter[tuple[str, int, str]] = Counter()
+        for i, label in enumerate(labels):
+            for j, d in distances_from(i, neighbours).items():
+                if (label, i) < (labels[j], j):  # so that every pair comes once, as (a, d, b) with a <= b
+                    pairs[label, d, labels[j]] += 1
+        return pairs
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         return rf"\sum_{{a, d, b}} \#_{{a,d,b}}({x})\, \#_{{a,d,b}}({z})"
+
+
+def neighbours_of(adjacency: Array) -> list[list[int]]:
+    """The neighbours of each node."""
+    neighbours: list[list[int]] = [[] for _ in adjacency]
+    for i, j in zip(*(ends.tolist() for ends in np.nonzero(adjacency)), strict=True):
+        neighbours[i].append(j)
+    return neighbours
+
+
+def distances_from(start: int, neighbours: list[list[int]]) -> dict[int, int]:
+    """How many edges it takes to each node that can be reached, breadth first.
+
+    >>> distances_from(0, [[1], [0, 2], [1], []])
+    {0: 0, 1: 1, 2: 2}
+    """
+    distance, queue = {start: 0}, [start]
+    for i in queue:
+        for j in neighbours[i]:
+            if j not in distance:
+                distance[j] = distance[i] + 1
+                queue.append(j)
+    return distance
 
 
 # --- reading graphs
@@ -142,7 +163,7 @@ def _adjacency(values: Any) -> Array:
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"the adjacency matrix must be square, got shape {A.shape}")
     if A.size == 0:
-        raise ValueError("the graph is empty: at least one node is wanted")
+        raise ValueError("the graph is empty: expected at least one node")
     if not ((A == 0) | (A == 1)).all():
         i, j = np.argwhere(~np.isin(A, (0, 1)))[0]
         raise ValueError(

@@ -14,19 +14,26 @@ from ..validation import Array, rows
 def apply(function: Callable[..., Any], X: Any, name: str) -> Any:
     """A function of one point, or of all rows at once, at every point of X; `name` is what errors call it.
 
-    For arrays both ways of writing it are welcome. It is a function of all rows if row by row it gives the same, and
-    if a single point, where it takes one, gives the same again. It gets copies: it may work in place.
+    For arrays both ways of writing it are welcome. It is a function of all rows if on a few rows, at most four, it
+    gives what it gives on each of them alone, and on a single point where it takes one. After at most seven such trials
+    it is called once for all rows, or once for each point. It gets copies: it may work in place.
     """
     if not hasattr(X, "__len__") or isinstance(X, (str, bytes)) or len(X) == 0:
         raise ValueError(f"X must hold at least one point, got {X!r:.60}")
     X = _array_if_numbers(rows(X))
     if isinstance(X, np.ndarray) and X.ndim == 2:
         with np.errstate(all="ignore"):
-            found = _try(function, X)
-            if found is not None and found.ndim and len(found) == len(X):
-                if _row_by_row(function, X, found):
-                    return found
-                if _mixes_points(function, X, found):
+            some = _few_rows(X)
+            found = _try(function, X[some])
+            if found is not None and found.ndim and len(found) == len(some):
+                if mixed := not _row_by_row(function, X[some], found):
+                    mixed = _mixes_points(function, X[some], found)
+                else:
+                    every = np.asarray(function(X.copy()))
+                    mixed = every.ndim > 0 and len(every) == len(X) and not _same(every[some], found)
+                    if not mixed:
+                        return every
+                if mixed:
                     raise ValueError(
                         f"{name} gives a point one value by itself and another among other points, but it must depend "
                         f"on its own point only: compute a mean or a scale beforehand, outside of {name}"
@@ -34,6 +41,12 @@ def apply(function: Callable[..., Any], X: Any, name: str) -> Any:
         X = X.copy()
     values = [function(x) for x in X]
     return np.array(values) if isinstance(values[0], (np.ndarray, numbers.Real)) else values
+
+
+def _few_rows(X: Array) -> list[int]:
+    """The first row, the last, and those where it differs from the first for the first and for the last time."""
+    others = np.flatnonzero((X[0] != X).any(axis=1))
+    return sorted({0, len(X) - 1, *others[:1].tolist(), *others[-1:].tolist()})
 
 
 def _row_by_row(function: Callable[..., Any], X: Array, found: Any) -> bool:

@@ -29,7 +29,7 @@ class SetKernel(CountKernel):
     def counts(self, obj: Any) -> Counter[Hashable]:
         """Each element once."""
         if isinstance(obj, (str, bytes, Mapping)) or not isinstance(obj, Collection):
-            raise TypeError(f"a set is wanted, got {type(obj).__name__} {obj!r:.60}")
+            raise TypeError(f"expected a set, got {type(obj).__name__} {obj!r:.60}")
         elements = dict.fromkeys(hashables(obj))
         if self.universe is not None:
             for element in set(elements).difference(self.universe):
@@ -43,7 +43,7 @@ class SetKernel(CountKernel):
 
 @dataclass(frozen=True)
 class Intersection(SetKernel):
-    r"""$k(A, B) = |A \cap B|$: one feature an element, 1 if it is in the set (B16).
+    r"""$k(A, B) = |A \cap B|$: one feature per element, 1 if it is in the set (B16).
 
     >>> Intersection()([{"sun", "moon"}], [{"moon", "star"}, {"moon", "sun"}])
     array([[1., 2.]])
@@ -72,17 +72,16 @@ class Subset(SetKernel):
     def formula(self, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
         return np.exp2(super().formula(X, Z))
 
-    def _diag(self, X: Sequence[Mapping[Any, float]]) -> Array:
-        with np.errstate(over="ignore"):
-            return np.exp2(super()._diag(X))
+    def diagonal(self, X: Sequence[Mapping[Any, float]]) -> Array:
+        return np.exp2(super().diagonal(X))
 
-    def _features(self, X: Sequence[Mapping[Any, float]]) -> Array:
+    def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
         universe = self._stated()
         require_few(2 ** len(universe), f"the subsets of {len(universe)} elements")
-        A = count_matrix(X, universe).toarray()  # (n, u)
+        A = count_matrix(X, universe)  # (n, u)
         U = np.arange(2 ** len(universe))[:, None] >> np.arange(len(universe)) & 1  # (2^u, u)
-        shared, wanted = A @ U.T, U.sum(axis=1)
-        return (shared == wanted).astype(float)  # U is a subset of A where A holds all |U| of its elements
+        shared, size = A @ U.T, U.sum(axis=1)
+        return (shared == size).astype(float)  # U is a subset of A where A holds all |U| of its elements
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         return rf"2^{{\lvert {x} \cap {z} \rvert}}"

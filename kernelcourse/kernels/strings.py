@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..renamed import renamed_fields
 from ..validation import Array, numeric, real, whole
 from .counts import CountKernel, ObjectKernel, count_matrix, distinct, require_few, symbols
-from .kernel import InvalidKernel, _number, _set, row_kronecker
+from .kernel import InvalidKernel, Objects, _set
+from .rules import number, row_kronecker
 
 Codes = NDArray[np.int64]
 
@@ -46,6 +48,7 @@ def _spelt(obj: Any, alphabet: Sequence[Hashable] | None) -> tuple[Hashable, ...
 # --- strings of any length
 
 
+@renamed_fields(length="size")
 @dataclass(frozen=True)
 class Spectrum(CountKernel):
     r"""$k(s, t) = \sum_{u \in \mathcal A^p} \#_u(s)\, \#_u(t)$, over all substrings u of length p (B16).
@@ -59,27 +62,28 @@ class Spectrum(CountKernel):
     array([[0., 2., 1., 0.]])
     """
 
-    length: int
+    size: int
     alphabet: Sequence[Hashable] | None = None
     finite_with = "alphabet"
 
     def __post_init__(self) -> None:
-        _set(self, length=whole(self.length, "length", at_least=1), alphabet=_alphabet(self.alphabet))
+        _set(self, size=whole(self.size, "size", at_least=1), alphabet=_alphabet(self.alphabet))
 
     def counts(self, obj: Any) -> Counter[tuple[Hashable, ...]]:
-        """How often each run of `length` symbols occurs."""
+        """How often each run of `size` symbols occurs."""
         sequence = _spelt(obj, self.alphabet)
-        return Counter(zip(*(sequence[i:] for i in range(self.length)), strict=False))
+        return Counter(zip(*(sequence[i:] for i in range(self.size)), strict=False))
 
     def parts(self) -> Sequence[Hashable]:
         alphabet = self._stated()
-        require_few(len(alphabet) ** self.length, f"{len(alphabet)} symbols in strings of length {self.length}")
-        return list(product(alphabet, repeat=self.length))
+        require_few(len(alphabet) ** self.size, f"{len(alphabet)} symbols in strings of length {self.size}")
+        return list(product(alphabet, repeat=self.size))
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\sum_{{u \in \mathcal{{A}}^{{{self.length}}}}} \#_u({x})\, \#_u({z})"
+        return rf"\sum_{{u \in \mathcal{{A}}^{{{self.size}}}}} \#_u({x})\, \#_u({z})"
 
 
+@renamed_fields(length="size")
 @dataclass(frozen=True)
 class Subsequence(ObjectKernel):
     r"""$k(s, t) = \sum_{u \in \mathcal A^p} \phi_u(s)\, \phi_u(t)$, over all subsequences u of length p (B16).
@@ -99,7 +103,7 @@ class Subsequence(ObjectKernel):
     array([[0.25 , 0.375, 0.   , 0.   ]])
     """
 
-    length: int
+    size: int
     decay: float
     alphabet: Sequence[Hashable] | None = None
     finite_with = "alphabet"
@@ -108,8 +112,8 @@ class Subsequence(ObjectKernel):
         decay = real(self.decay, "decay", above=0)
         if decay > 1:
             raise ValueError(f"decay must be in (0, 1], got {decay:g}: above 1 a gap would count in favour")
-        length = whole(self.length, "length", at_least=1)
-        _set(self, length=length, decay=decay, alphabet=_alphabet(self.alphabet))
+        size = whole(self.size, "size", at_least=1)
+        _set(self, size=size, decay=decay, alphabet=_alphabet(self.alphabet))
 
     def parse(self, obj: Any) -> tuple[Hashable, ...]:
         return _spelt(obj, self.alphabet)
@@ -123,34 +127,37 @@ class Subsequence(ObjectKernel):
         for i, x in enumerate(X):
             s = np.array([code[symbol] for symbol in x], dtype=np.int64)
             first = i if Z is X else 0  # of a symmetric matrix one half is enough
-            K[i, first:] = gap_weighted(s, T[:, first:], length=self.length, decay=self.decay)
+            K[i, first:] = gap_weighted(s, T[:, first:], size=self.size, decay=self.decay)
         return np.triu(K) + np.triu(K, 1).T if Z is X else K
 
-    def _features(self, X: Sequence[tuple[Hashable, ...]]) -> Array:
+    def diagonal(self, X: Sequence[tuple[Hashable, ...]]) -> Array:
+        return np.array([self.formula([x], [x])[0, 0] for x in X])
+
+    def feature_rows(self, X: Sequence[tuple[Hashable, ...]]) -> Array:
         alphabet = self._stated()
-        require_few(len(alphabet) ** self.length, f"{len(alphabet)} symbols in strings of length {self.length}")
+        require_few(len(alphabet) ** self.size, f"{len(alphabet)} symbols in strings of length {self.size}")
         code = {symbol: a for a, symbol in enumerate(alphabet)}
         return np.array([self._weights([code[symbol] for symbol in x], len(alphabet)) for x in X])
 
-    def _weights(self, s: Sequence[int], size: int) -> Array:
+    def _weights(self, s: Sequence[int], letters: int) -> Array:
         """The features of one string, read from left to right."""
-        # grown[q][u] is the weight of u, of q symbols, in what has been read; u is a number in base `size`.
-        grown = [np.ones(1)] + [np.zeros(size**q) for q in range(1, self.length + 1)]
+        # grown[q][u] is the weight of u, of q symbols, in what has been read; u is a number in base `letters`.
+        grown = [np.ones(1)] + [np.zeros(letters**q) for q in range(1, self.size + 1)]
         for a in s:
-            for q in range(self.length, 0, -1):
-                if q < self.length:
+            for q in range(self.size, 0, -1):
+                if q < self.size:
                     grown[q] *= self.decay  # one more place in the gap, unless u is complete
-                grown[q][a::size] += self.decay * grown[q - 1]
+                grown[q][a::letters] += self.decay * grown[q - 1]
         return grown[-1]
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         def phi(s: str) -> str:
-            return rf"\sum_{{i :\, {s}[i] = u}} {_number(self.decay)}^{{i_{{{self.length}}} - i_1 + 1}}"
+            return rf"\sum_{{i :\, {s}[i] = u}} {number(self.decay)}^{{i_{{{self.size}}} - i_1 + 1}}"
 
-        return rf"\sum_{{u \in \mathcal{{A}}^{{{self.length}}}}} \left({phi(x)}\right) \left({phi(z)}\right)"
+        return rf"\sum_{{u \in \mathcal{{A}}^{{{self.size}}}}} \left({phi(x)}\right) \left({phi(z)}\right)"
 
 
-def gap_weighted(s: Codes, T: Codes, *, length: int, decay: float) -> Array:
+def gap_weighted(s: Codes, T: Codes, *, size: int, decay: float) -> Array:
     r"""`Subsequence` of the string s and every column of T, by dynamic programming.
 
     $D_q[i, j]$ sums the weights of all pairs of equal subsequences of q symbols that end at $s_i$ and $t_j$:
@@ -158,17 +165,17 @@ def gap_weighted(s: Codes, T: Codes, *, length: int, decay: float) -> Array:
     $$D_{q+1}[i, j] = \lambda^2\, [s_i = t_j] \sum_{i' < i} \sum_{j' < j}
       \lambda^{(i - i' - 1) + (j - j' - 1)} D_q[i', j'], \qquad D_1[i, j] = \lambda^2\, [s_i = t_j]$$
 
-    >>> gap_weighted(np.array([0, 1]), np.array([[0], [1], [1]]), length=2, decay=0.5)
+    >>> gap_weighted(np.array([0, 1]), np.array([[0], [1], [1]]), size=2, decay=0.5)
     array([0.09375])
     """
     wide = max(1, 2**18 // max(1, len(s) * len(T)))  # as many strings at once as the processor's cache can hold
     if T.shape[1] > wide:
         blocks = (T[:, j : j + wide] for j in range(0, T.shape[1], wide))
-        return np.concatenate([gap_weighted(s, block, length=length, decay=decay) for block in blocks])
+        return np.concatenate([gap_weighted(s, block, size=size, decay=decay) for block in blocks])
     match = s[:, None, None] == T  # (|s|, |t|, strings)
     D = np.where(match, decay**2, 0.0)
     with np.errstate(over="ignore"):
-        for _ in range(length - 1):
+        for _ in range(size - 1):
             S = _discounted(_discounted(D, decay).swapaxes(0, 1), decay).swapaxes(0, 1)
             D = np.where(match, decay**2 * S, 0.0)
         return D.sum(axis=(0, 1))
@@ -196,11 +203,11 @@ class Aligned(CountKernel):
         """Each symbol with its position."""
         sequence = _spelt(obj, self.alphabet)
         if not sequence:
-            raise ValueError("the sequence is empty: at least one symbol is wanted")
+            raise ValueError("the sequence is empty: expected at least one symbol")
         return dict.fromkeys(enumerate(sequence), 1)
 
-    def inputs(self, X: Any, name: str) -> list[Mapping[Any, float]]:
-        parsed = super().inputs(X, name)
+    def prepare(self, X: Any, name: str = "X") -> Objects:
+        parsed = super().prepare(X, name)
         for i, counts in enumerate(parsed):
             if len(counts) != len(parsed[0]):
                 raise ValueError(
@@ -215,21 +222,21 @@ class Aligned(CountKernel):
         return super().formula(X, Z)
 
     @abstractmethod
-    def _features(self, X: Sequence[Mapping[Any, float]]) -> Array:
+    def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
         """The features, which have as many positions as the sequences of X."""
 
     def _by_position(self, X: Sequence[Mapping[Any, float]]) -> Array:
         """The counts with a column for each symbol of the alphabet, of the first position, then of the second, ..."""
-        return count_matrix(X, product(range(len(X[0])), self._stated())).toarray()
+        return count_matrix(X, product(range(len(X[0])), self._stated()))
 
 
 @dataclass(frozen=True)
 class Positions(Aligned):
     r"""$k(s, t) = \sum_i w_i\, [s_i = t_i]$: in how many positions two sequences agree (K11).
 
-    A function of this kernel's space adds up one effect a position; of `Positions() ** 2`, one effect for every pair of
+    A function of this kernel's space adds up one effect per position; of `Positions() ** 2`, one effect for every pair of
     positions as well. That is what proteins assembled from the blocks of several parents ask for. `weights` holds one
-    number $w_i \ge 0$ a position, `alphabet` all symbols that may occur: with it come the features, one for each symbol
+    number $w_i \ge 0$ per position, `alphabet` all symbols that may occur: with it come the features, one for each symbol
     at each position.
 
     >>> Positions()(["21311332"], ["21311332", "11111111", "22222222"])
@@ -242,15 +249,15 @@ class Positions(Aligned):
     alphabet: Sequence[Hashable] | None = None
 
     def __post_init__(self) -> None:
-        _set(self, weights=self._checked(self.weights), alphabet=_alphabet(self.alphabet))
+        _set(self, weights=self._nonnegative(self.weights), alphabet=_alphabet(self.alphabet))
 
     @staticmethod
-    def _checked(weights: Any) -> tuple[float, ...] | None:
+    def _nonnegative(weights: Any) -> tuple[float, ...] | None:
         if weights is None:
             return None
         w = numeric(weights, "weights")
         if w.ndim != 1 or w.size == 0:
-            raise ValueError(f"weights must be a list of numbers, one a position, got {weights!r:.60}")
+            raise ValueError(f"weights must be a list of numbers, one per position, got {weights!r:.60}")
         if (w < 0).any():
             i = int(np.flatnonzero(w < 0)[0])
             raise InvalidKernel(f"every weight must be >= 0 (rule 6.13), got weights[{i}] = {w[i]:g}")
@@ -265,7 +272,7 @@ class Positions(Aligned):
             raise ValueError(f"the sequence has {len(counts)} symbols, but there are {len(self.weights)} weights")
         return {(i, symbol): sqrt(self.weights[i]) for i, symbol in counts}
 
-    def _features(self, X: Sequence[Mapping[Any, float]]) -> Array:
+    def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
         return self._by_position(X)
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
@@ -280,7 +287,7 @@ class Hamming(Aligned):
     It is a product over the positions of kernels that are 1 where the symbols agree and `decay` where they differ, and
     each of those is a sum of two kernels, $\text{decay} + (1 - \text{decay})\, [s_i = t_i]$, as long as
     $0 < \text{decay} \le 1$. So it is a kernel by the rules (6.13), (6.17) and (6.18), and of all interactions: its
-    features are the products of $\sqrt{\text{decay}}$ or $\sqrt{1 - \text{decay}}\, [s_i = a]$, one factor a position.
+    features are the products of $\sqrt{\text{decay}}$ or $\sqrt{1 - \text{decay}}\, [s_i = a]$, one factor per position.
 
     >>> Hamming(0.5)(["karolin"], ["karolin", "kathrin"])
     array([[1.   , 0.125]])
@@ -298,10 +305,10 @@ class Hamming(Aligned):
     def formula(self, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
         return self.decay ** (len(X[0]) - super().formula(X, Z))
 
-    def _diag(self, X: Sequence[Mapping[Any, float]]) -> Array:
+    def diagonal(self, X: Sequence[Mapping[Any, float]]) -> Array:
         return np.ones(len(X))
 
-    def _features(self, X: Sequence[Mapping[Any, float]]) -> Array:
+    def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
         positions, size = len(X[0]), len(self._stated())
         require_few((size + 1) ** positions, f"{positions} positions and {size} symbols")
         agree = np.sqrt(1 - self.decay) * self._by_position(X).reshape(len(X), positions, size)
@@ -310,4 +317,4 @@ class Hamming(Aligned):
         return reduce(row_kronecker, factors.swapaxes(0, 1))
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"{_number(self.decay)}^{{\#\{{i :\, {{{x}}}_i \ne {{{z}}}_i\}}}}"
+        return rf"{number(self.decay)}^{{\#\{{i :\, {{{x}}}_i \ne {{{z}}}_i\}}}}"

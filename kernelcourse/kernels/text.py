@@ -25,7 +25,7 @@ def words(text: str) -> list[str]:
     ["don't", 'panic', "it's", '42', 'über', 'cool']
     """
     if not isinstance(text, str):
-        raise TypeError(f"a text is wanted, got {type(text).__name__} {text!r:.60}")
+        raise TypeError(f"expected a text, got {type(text).__name__} {text!r:.60}")
     # One way to write an accented letter, and one apostrophe: what looks the same is the same word.
     return WORD.findall(unicodedata.normalize("NFC", text.lower()).replace("\u2019", "'"))
 
@@ -83,7 +83,7 @@ class TfIdf(CountKernel):
         except (TypeError, ValueError) as error:
             raise TypeError(f"idf must map words to weights, got {self.idf!r:.60}") from error
         if not idf:
-            raise ValueError("idf is empty: at least one word is wanted")
+            raise ValueError("idf is empty: expected at least one word")
         for word, weight in idf.items():
             _require_word(word, "each key of idf")
             idf[word] = real(weight, f"idf[{word!r}]", at_least=0)
@@ -92,7 +92,7 @@ class TfIdf(CountKernel):
     @classmethod
     def fit(cls, documents: Sequence[str], *, unseen: float = 0.0) -> TfIdf:
         """The kernel with the weights that these documents give."""
-        bags = BagOfWords().inputs(documents, "documents")
+        bags = BagOfWords().prepare(documents, "documents")
         holding = Counter(word for bag in bags for word in bag)
         if not holding:
             raise ValueError("documents hold no word at all: there is nothing to weigh")
@@ -120,7 +120,7 @@ class TfIdf(CountKernel):
 
 
 def _require_word(word: Any, name: str) -> None:
-    """Refuse what `words` never gives: it would count as 0 for ever, and nobody would notice."""
+    """Refuse what `words` never gives: it would count as 0 for ever, unnoticed."""
     if not isinstance(word, str):
         raise TypeError(f"{name} must be a word, got {word!r:.60}")
     if words(word) != [word]:

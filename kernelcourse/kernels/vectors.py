@@ -3,105 +3,54 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from functools import cached_property
+from math import factorial, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import features as maps
-from .._engine import gram as tiles
+from ..renamed import renamed_fields
+from ..seam import definition
 from ..validation import Array, points, real, whole
-from .kernel import (
-    Exp,
-    InvalidKernel,
-    Kernel,
-    NoFiniteFeatureMap,
-    Normalized,
-    On,
-    Power,
-    Product,
-    Scaled,
-    Sum,
-    _number,
-    _set,
-    beyond_rounding,
-)
-
-
-class VectorKernel(Kernel):
-    """A kernel on the rows of an (n, d) array."""
-
-    @property
-    def on_vectors(self) -> bool:
-        return True
-
-    def inputs(self, X: Any, name: str) -> Array:
-        return points(X, name)
-
-    def _pair(self, X: Any, Z: Any) -> tuple[Array, Array]:
-        if Z is not None and Z is not X:
-            X, Z = points(X, "X"), points(Z, "Z")
-            if X.shape[1] != Z.shape[1]:
-                raise ValueError(f"X and Z must have the same number of columns, got {X.shape[1]} and {Z.shape[1]}")
-        return super()._pair(X, Z)
-
+from .kernel import InvalidKernel, NoFiniteFeatureMap, VectorKernel, _set, beyond_rounding
+from .rules import Constant, Exp, Normalized, On, Power, Product, Scaled, Sum, horner, inverse, number
 
 # --- kernels of the inner product
 
 
 class DotProduct(VectorKernel):
-    r"""A kernel that depends on $s = x^\top x'$ only; a subclass gives `profile(s)`."""
+    r"""A kernel that depends on $s = x^\top x'$ only; a subclass gives `profile(s)`.
 
-    def profile(self, s: Array) -> Array:
-        raise NotImplementedError
+    Not every profile makes a kernel: power series with non-negative coefficients do (rule 6.15).
 
-    def formula(self, X: Array, Z: Array) -> Array:
-        return tiles.of_products(X, Z, self.profile)
-
-    def _diag(self, X: Array) -> Array:
-        return self.profile(np.einsum("ij,ij->i", X, X))
-
-
-@dataclass(frozen=True)
-class Constant(Kernel):
-    r"""$k(x, x') = c \ge 0$; its one feature is $\sqrt c$.
-
-    >>> Constant(2.0)([[1.0], [5.0]])
-    array([[2., 2.],
-           [2., 2.]])
+    >>> class Exponentiated(DotProduct):
+    ...     def profile(self, s):
+    ...         return np.exp(s)
+    >>> Exponentiated()([[0.0], [1.0]]).round(3)
+    array([[1.   , 1.   ],
+           [1.   , 2.718]])
     """
 
-    c: float = 1.0
+    def profile(self, s: Array) -> Array:
+        """k as a function of the inner product, for an array of them, which it may change."""
+        raise NotImplementedError
 
-    def __post_init__(self) -> None:
-        c = real(self.c, "c")
-        if c < 0:
-            raise InvalidKernel(f"Constant(c) needs c >= 0 (rule 6.13), got c = {c:g}: its Gram matrix has k(x, x) < 0")
-        _set(self, c=c)
+    @definition
+    def formula(self, X: Array, Z: Array) -> Array:
+        return self.profile(X @ Z.T)
 
-    def formula(self, X: Any, Z: Any) -> Array:
-        return np.full((len(X), len(Z)), self.c)
+    def diagonal(self, X: Array) -> Array:
+        return self.profile(squared_norms(X))
 
-    def _diag(self, X: Any) -> Array:
-        return np.full(len(X), self.c)
 
-    def _features(self, X: Any) -> Array:
-        return np.full((len(X), 1), sqrt(self.c))
-
-    @property
-    def is_stationary(self) -> bool:
-        return True
-
-    @property
-    def is_radial(self) -> bool:
-        return True
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return _number(self.c)
+def squared_norms(X: Array) -> Array:
+    r"""All $\lVert x_i\rVert^2$."""
+    return np.einsum("ij,ij->i", X, X)
 
 
 @dataclass(frozen=True)
-class Linear(DotProduct):
+class Linear(VectorKernel):
     r"""$k(x, x') = x^\top x'$: the features are the inputs (lecture B, eq. 15).
 
     >>> Linear()([[1.0, 2.0], [3.0, 4.0]])
@@ -109,11 +58,14 @@ class Linear(DotProduct):
            [11., 25.]])
     """
 
-    def profile(self, s: Array) -> Array:
-        return s
+    def formula(self, X: Array, Z: Array) -> Array:
+        return X @ Z.T
 
-    def _features(self, X: Array) -> Array:
-        return maps.identity_basis(X)
+    def diagonal(self, X: Array) -> Array:
+        return squared_norms(X)
+
+    def feature_rows(self, X: Array) -> Array:
+        return X.copy()
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         return rf"{x}^{{\top}} {z}" if "'" not in x else rf"({x})^{{\top}} {z}"
@@ -143,7 +95,7 @@ class Bilinear(VectorKernel):
             )
         _set(self, A=tuple(map(tuple, A.tolist())))  # hashable and comparable
 
-    def inputs(self, X: Any, name: str) -> Array:
+    def prepare(self, X: Any, name: str = "X") -> Array:
         X = points(X, name)
         if X.shape[1] != len(self.A):
             raise ValueError(f"{name} has {X.shape[1]} columns, but A is {len(self.A)} x {len(self.A)}")
@@ -153,12 +105,12 @@ class Bilinear(VectorKernel):
         K = X @ np.array(self.A) @ Z.T
         return (K + K.T) / 2 if Z is X else K  # rounding would leave the Gram matrix a little asymmetric
 
-    def _diag(self, X: Array) -> Array:
+    def diagonal(self, X: Array) -> Array:
         A = np.array(self.A)
         norms, terms = (np.einsum("ij,ij->i", Y @ B, Y) for Y, B in ((X, A), (np.abs(X), np.abs(A))))
         return beyond_rounding(norms, terms)
 
-    def _features(self, X: Array) -> Array:
+    def feature_rows(self, X: Array) -> Array:
         values, Q = np.linalg.eigh(np.array(self.A))
         return X @ (Q * np.sqrt(np.clip(values, 0, None)))
 
@@ -170,7 +122,7 @@ class Bilinear(VectorKernel):
 
 
 @dataclass(frozen=True)
-class Polynomial(DotProduct):
+class Polynomial(VectorKernel):
     r"""$k(x, x') = (x^\top x' + \text{offset})^p$ (lecture S; offset 0 gives lecture B's $(x^\top x')^p$).
 
     Its features are all monomials of degree up to p (of degree exactly p where the offset is 0), each with the square
@@ -189,14 +141,18 @@ class Polynomial(DotProduct):
             raise InvalidKernel(f"(x'z + offset)^p needs offset >= 0 (rule 6.15), got offset = {offset:g}")
         _set(self, degree=whole(self.degree, "degree", at_least=1), offset=offset)
 
-    def profile(self, s: Array) -> Array:
-        return tiles.integer_power(s + self.offset, self.degree)
+    @definition
+    def formula(self, X: Array, Z: Array) -> Array:
+        return (X @ Z.T + self.offset) ** self.degree
 
-    def _features(self, X: Array) -> Array:
+    def diagonal(self, X: Array) -> Array:
+        return (squared_norms(X) + self.offset) ** self.degree
+
+    def feature_rows(self, X: Array) -> Array:
         return maps.monomials(X, self.degree, offset=self.offset)
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
-        plus = f" + {_number(self.offset)}" if self.offset else ""
+        plus = f" + {number(self.offset)}" if self.offset else ""
         return rf"\left({Linear().latex(x, z)}{plus}\right)^{{{self.degree}}}"
 
 
@@ -209,18 +165,15 @@ class Cosine(VectorKernel):
     """
 
     def formula(self, X: Array, Z: Array) -> Array:
-        U = self._features(X)
-        return U @ (U if Z is X else self._features(Z)).T
+        U = self.feature_rows(X)
+        return U @ (U if Z is X else self.feature_rows(Z)).T
 
-    def _diag(self, X: Array) -> Array:
-        return np.einsum("ij,ij->i", U := self._features(X), U)
+    def diagonal(self, X: Array) -> Array:
+        return np.einsum("ij,ij->i", U := self.feature_rows(X), U)
 
-    def _features(self, X: Array) -> Array:
-        X = X / np.abs(X).max(
-            axis=1, keepdims=True, initial=np.finfo(float).tiny
-        )  # squares of tiny entries would vanish
-        norms = np.linalg.norm(X, axis=1, keepdims=True)
-        return np.divide(X, norms, out=np.zeros_like(X), where=norms > 0)
+    def feature_rows(self, X: Array) -> Array:
+        X = X / np.abs(X).max(axis=1, keepdims=True, initial=1e-300)  # squares of tiny entries would vanish
+        return inverse(np.linalg.norm(X, axis=1))[:, None] * X
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         return rf"\frac{{{Linear().latex(x, z)}}}{{\lVert {x} \rVert\, \lVert {z} \rVert}}"
@@ -230,27 +183,46 @@ class Cosine(VectorKernel):
 
 
 class Radial(VectorKernel):
-    r"""A kernel of $r = \lVert x - x' \rVert$ with $k(x, x) = 1$; a subclass gives `profile(r)`."""
+    r"""A kernel of $r = \lVert x - x' \rVert$ with $k(x, x) = 1$; a subclass gives `profile(r)`.
+
+    >>> class Triangle(Radial):  # a kernel on the line
+    ...     def profile(self, r):
+    ...         return np.maximum(0, 1 - r)
+    >>> Triangle()([[0.0], [0.25], [3.0]])
+    array([[1.  , 0.75, 0.  ],
+           [0.75, 1.  , 0.  ],
+           [0.  , 0.  , 1.  ]])
+    """
+
+    stationary = radial = True
 
     def profile(self, r: Array) -> Array:
+        """k as a function of the distance, for an array of them, which it may change."""
         raise NotImplementedError
 
+    @definition
     def formula(self, X: Array, Z: Array) -> Array:
-        return tiles.of_distances(X, Z, "euclidean", self.profile)
+        return self.profile(np.sqrt(squared_distances(X, Z)))
 
-    def _diag(self, X: Array) -> Array:
+    def diagonal(self, X: Array) -> Array:
         return np.ones(len(X))
 
-    def _features(self, X: Array) -> Array:
+    def feature_rows(self, X: Array) -> Array:
         raise NoFiniteFeatureMap(f"{self!r} has infinitely many features: no finite feature map gives it exactly")
 
-    @property
-    def is_stationary(self) -> bool:
-        return True
 
-    @property
-    def is_radial(self) -> bool:
-        return True
+def squared_distances(X: Array, Z: Array) -> Array:
+    r"""All $\lVert x_i - z_j\rVert^2$, column by column: nothing cancels, and no array is larger than the answer.
+
+    >>> squared_distances(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [1.0, 0.0]]))
+    array([[25.,  1.]])
+    """
+    return sum((x_i[:, None] - z_j[None, :]) ** 2 for x_i, z_j in zip(X.T, Z.T, strict=True))
+
+
+def absolute_distances(X: Array, Z: Array) -> Array:
+    r"""All $\lVert x_i - z_j\rVert_1$, column by column."""
+    return sum(np.abs(x_i[:, None] - z_j[None, :]) for x_i, z_j in zip(X.T, Z.T, strict=True))
 
 
 def _norm(x: str, z: str, power: str = "") -> str:
@@ -294,31 +266,19 @@ class Gaussian(Radial):
         """Lecture H's parameter of this kernel."""
         return 1 / (2 * self.sigma**2)
 
-    @property
-    def _factor(self) -> float:
-        return -0.5 / max(self.sigma * self.sigma, np.finfo(float).tiny)  # the square of a tiny sigma may vanish
-
+    @definition
     def formula(self, X: Array, Z: Array) -> Array:
-        return tiles.exp_of_squared_distances(X, Z, self._factor)
+        sigma = min(max(self.sigma, 1e-150), 1e150)  # so that its square is a float, and not 0
+        return np.exp(-squared_distances(X, Z) / (2 * sigma**2))
 
-    def _into(self, K: Array, X: Array, Z: Array) -> None:
-        if type(self).formula is not Gaussian.formula:  # a subclass may compute anything
-            return super()._into(K, X, Z)
-        tiles.exp_of_squared_distances(X, Z, self._factor, room=K)
-
-    def _times(self, X: Array, Z: Array, a: Array, entries: int) -> Array:
-        if type(self).formula is not Gaussian.formula:  # a subclass may compute anything
-            return super()._times(X, Z, a, entries)
-        return tiles.weighted_exp_of_distances(X, Z, a, self._factor, squared=True)
-
-    def _features(self, X: Array) -> Array:
+    def feature_rows(self, X: Array) -> Array:
         raise NoFiniteFeatureMap(
             f"{self!r} has infinitely many features; for the first of them: "
             f"truncated_gaussian(X, sigma={self.sigma!r}, degree=...)"
         )
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\exp\left(-\frac{{{_norm(x, z, '^2')}}}{{2 \cdot {_number(self.sigma)}^2}}\right)"
+        return rf"\exp\left(-\frac{{{_norm(x, z, '^2')}}}{{2 \cdot {number(self.sigma)}^2}}\right)"
 
 
 @dataclass(frozen=True)
@@ -338,7 +298,7 @@ class Exponential(Radial):
         return np.exp(-r / self.length)
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\exp\left(-\frac{{{_norm(x, z)}}}{{{_number(self.length)}}}\right)"
+        return rf"\exp\left(-\frac{{{_norm(x, z)}}}{{{number(self.length)}}}\right)"
 
 
 @dataclass(frozen=True)
@@ -362,8 +322,8 @@ class RationalQuadratic(Radial):
         return np.exp(-self.alpha * np.log1p(x))  # the rounding of 1 + x would grow with alpha
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
-        a = _number(self.alpha)
-        return rf"\left(1 + \frac{{{_norm(x, z, '^2')}}}{{2 \cdot {a} \cdot {_number(self.length)}^2}}\right)^{{-{a}}}"
+        a = number(self.alpha)
+        return rf"\left(1 + \frac{{{_norm(x, z, '^2')}}}{{2 \cdot {a} \cdot {number(self.length)}^2}}\right)^{{-{a}}}"
 
 
 @dataclass(frozen=True)
@@ -389,18 +349,23 @@ class Matern(Radial):
 
     def profile(self, r: Array) -> Array:
         s = np.minimum(np.sqrt(2 * self.nu) * (r / self.length), 800.0)  # beyond, exp(-s) is 0 and inf * 0 would be NaN
-        if self.nu == 0.5:
-            return np.exp(-s)
-        if self.nu == 1.5:
-            return (1 + s) * np.exp(-s)
-        if self.nu == 2.5:
-            return (1 + s + s**2 / 3) * np.exp(-s)
-        from scipy.special import gammaln, kve
-
+        if self.nu % 1 == 0.5:
+            return horner(self._coefficients, s) * np.exp(-s)
+        try:
+            from scipy.special import gammaln, kve
+        except ImportError as error:
+            raise ImportError(f"{self!r} needs scipy; without it nu must be 1/2, 3/2, 5/2, ...") from error
         near = s < (1.0 if self.nu > 20 else 1e-8)  # there the formula tends to 0 * inf
         far = np.where(near, 1.0, s)  # kve is K_nu(s) * exp(s)
         log_k = (1 - self.nu) * np.log(2) - gammaln(self.nu) + self.nu * np.log(far) + np.log(kve(self.nu, far)) - far
         return np.where(near, self._near(s), np.exp(np.minimum(log_k, 0)))
+
+    @cached_property
+    def _coefficients(self) -> list[float]:
+        r"""For $\nu = p + 1/2$, k is $e^{-s}$ times a polynomial of degree p; its coefficients $c_0 = 1, c_1, ...$"""
+        p = int(self.nu)
+        below, above = factorial(2 * p), factorial(p)
+        return [above * factorial(2 * p - j) * 2**j / (below * factorial(p - j) * factorial(j)) for j in range(p + 1)]
 
     def _near(self, s: Array) -> Array:
         r"""The series at 0, $\sum_j \frac{(-s^2/4)^j}{j!\,(\nu - 1) \cdots (\nu - j)}$, exact up to $O(s^{2\nu})$."""
@@ -411,47 +376,44 @@ class Matern(Radial):
         return k
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
-        s = rf"\tfrac{{\sqrt{{{_number(2 * self.nu)}}}}}{{{_number(self.length)}}} {_norm(x, z)}"
-        nu = _number(self.nu)
+        s = rf"\tfrac{{\sqrt{{{number(2 * self.nu)}}}}}{{{number(self.length)}}} {_norm(x, z)}"
+        nu = number(self.nu)
         return rf"\frac{{2^{{1-{nu}}}}}{{\Gamma({nu})}} \left({s}\right)^{{{nu}}} K_{{{nu}}}\left({s}\right)"
 
 
+@renamed_fields(h="length")
 @dataclass(frozen=True)
 class Laplacian(Radial):
-    r"""$k(x, x') = \exp(-\lVert x - x'\rVert_1 / h)$ (lecture K): stationary, but in the L1 norm, so not radial.
+    r"""$k(x, x') = \exp(-\lVert x - x'\rVert_1 / \text{length})$: stationary, but in the L1 norm, so not radial.
 
-    >>> Laplacian(h=2.0)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
+    Lecture K calls the length h.
+
+    >>> Laplacian(length=2.0)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
     array([[0.3679]])
     """
 
-    h: float = 1.0
+    length: float = 1.0
+    radial = False
 
     def __post_init__(self) -> None:
-        _set(self, h=real(self.h, "h", above=0))
+        _set(self, length=real(self.length, "length", above=0))
+
+    @classmethod
+    def from_h(cls, h: float) -> Laplacian:
+        """Lecture K's bandwidth, which is the length."""
+        return cls(real(h, "h", above=0))
 
     @property
-    def _factor(self) -> float:
-        return -1 / max(self.h, np.finfo(float).tiny)  # the reciprocal of a smaller one is infinite
+    def h(self) -> float:
+        """Lecture K's bandwidth of this kernel."""
+        return self.length
 
+    @definition
     def formula(self, X: Array, Z: Array) -> Array:
-        return tiles.exp_of_absolute_distances(X, Z, self._factor)
-
-    def _into(self, K: Array, X: Array, Z: Array) -> None:
-        if type(self).formula is not Laplacian.formula:
-            return super()._into(K, X, Z)
-        tiles.exp_of_absolute_distances(X, Z, self._factor, room=K)
-
-    def _times(self, X: Array, Z: Array, a: Array, entries: int) -> Array:
-        if type(self).formula is not Laplacian.formula:
-            return super()._times(X, Z, a, entries)
-        return tiles.weighted_exp_of_distances(X, Z, a, self._factor, squared=False)
-
-    @property
-    def is_radial(self) -> bool:
-        return False
+        return np.exp(-absolute_distances(X, Z) / self.length)
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\exp\left(-\frac{{{_norm(x, z, '_1')}}}{{{_number(self.h)}}}\right)"
+        return rf"\exp\left(-\frac{{{_norm(x, z, '_1')}}}{{{number(self.length)}}}\right)"
 
 
 @dataclass(frozen=True)
@@ -472,21 +434,18 @@ class Periodic(Radial):
         _set(self, period=real(self.period, "period", above=0), length=real(self.length, "length", above=0))
 
     def formula(self, X: Array, Z: Array) -> Array:
-        D = np.zeros((len(X), len(Z)))
-        for x_i, z_j in zip(X.T, Z.T, strict=True):  # a column at a time: never an (n, m, d) array
-            with np.errstate(over="ignore", invalid="ignore"):
-                D += (np.sin(np.pi * (x_i[:, None] - z_j[None, :]) / self.period) / self.length) ** 2
+        differences = (x_i[:, None] - z_j[None, :] for x_i, z_j in zip(X.T, Z.T, strict=True))
+        with np.errstate(over="ignore", invalid="ignore"):
+            D = sum((np.sin(np.pi * difference / self.period) / self.length) ** 2 for difference in differences)
         if np.isnan(D).any():
             raise OverflowError(f"points are too far apart to tell where in a period of {self.period:g} they lie")
         return np.exp(-2 * D)
 
-    @property
-    def is_radial(self) -> bool:
-        return False
+    radial = False
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
-        inner = rf"\sum_j \sin^2\left(\pi ({{{x}}}_j - {{{z}}}_j) / {_number(self.period)}\right)"
-        return rf"\exp\left(-\frac{{2 {inner}}}{{{_number(self.length)}^2}}\right)"
+        inner = rf"\sum_j \sin^2\left(\pi ({{{x}}}_j - {{{z}}}_j) / {number(self.period)}\right)"
+        return rf"\exp\left(-\frac{{2 {inner}}}{{{number(self.length)}^2}}\right)"
 
 
 class Falling(NamedTuple):
@@ -498,7 +457,7 @@ class Falling(NamedTuple):
     def inputs(self, X: Array) -> Array:
         """The columns that count."""
         for part in self.parts:
-            X = part.inputs(X, "X")
+            X = part.select(X)
         return X
 
 

@@ -56,7 +56,11 @@ class LandmarkFeatures:
 
     def __call__(self, X: Any, room: Array | None = None) -> Array:
         r"""The rows $k_Z(x_i)^\top$."""
-        return self.kernel(X, self.Z) if room is None else self.kernel.into(room, X, self.Z)
+        K = self.kernel(X, self.Z)
+        if room is None:
+            return K
+        room[: len(K)] = K
+        return room[: len(K)]
 
     def penalty(self) -> Array:
         """$K_{ZZ}$."""

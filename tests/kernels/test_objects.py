@@ -20,6 +20,7 @@ from kernelcourse.kernels.kernel import InvalidKernel, NoFiniteFeatureMap
 from kernelcourse.kernels.sets import Intersection, Subset
 from kernelcourse.kernels.strings import Hamming, Positions, Spectrum, Subsequence, gap_weighted
 from kernelcourse.kernels.text import BagOfWords, TfIdf, words
+from kernelcourse.seam import engine
 
 SETS = st.frozensets(st.integers(0, 5))
 STRINGS = st.text("abc", max_size=6)
@@ -168,13 +169,14 @@ def test_few_counts_and_many_give_the_same(case, data):
     k, elements = case
     objects = data.draw(st.lists(elements, min_size=2, max_size=6))
     found = []
-    for dense in (-1, 2):  # always, never
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("kernelcourse.kernels.counts._DENSE", dense)
+    for state, dense in (("off", 0), ("on", -1), ("on", 2)):  # by the definition; always dense, never
+        with pytest.MonkeyPatch.context() as patch, engine(state):
+            patch.setattr("kernelcourse._engine.counts.DENSE", dense)
             found.append((k(objects), k(objects, objects[:2])))
         np.testing.assert_array_equal(found[-1][0], found[-1][0].T)
-    for many, few in zip(*found, strict=True):
-        np.testing.assert_allclose(many, few, rtol=1e-13)
+    for plain, many, few in zip(*found, strict=True):
+        np.testing.assert_allclose(many, plain, rtol=1e-13)
+        np.testing.assert_allclose(few, plain, rtol=1e-13)
 
 
 def test_counts_of_nothing_give_zero():
@@ -188,8 +190,8 @@ def test_counts_of_nothing_give_zero():
     [
         (Subset(), r"Subset\(universe=\[...\]\)"),
         (Intersection(), r"Intersection\(universe=\[...\]\)"),
-        (Spectrum(3), r"Spectrum\(length=3, alphabet=\[...\]\)"),
-        (Subsequence(2, 0.5), r"Subsequence\(length=2, decay=0.5, alphabet=\[...\]\)"),
+        (Spectrum(3), r"Spectrum\(size=3, alphabet=\[...\]\)"),
+        (Subsequence(2, 0.5), r"Subsequence\(size=2, decay=0.5, alphabet=\[...\]\)"),
         (Positions(), r"Positions\(weights=None, alphabet=\[...\]\)"),
         (Hamming(0.5), r"Hamming\(decay=0.5, alphabet=\[...\]\)"),
         (BagOfWords(), r"BagOfWords\(vocabulary=\[...\]\)"),
@@ -317,8 +319,8 @@ def test_the_subsequence_kernel_of_many_strings_in_blocks_equals_one_by_one():
     rng = np.random.default_rng(0)
     s = rng.integers(4, size=200)
     T = rng.integers(4, size=(150, 20))  # 200 * 150 * 20 cells: several blocks
-    together = gap_weighted(s, T, length=3, decay=0.5)
-    singly = [gap_weighted(s, T[:, [j]], length=3, decay=0.5)[0] for j in range(20)]
+    together = gap_weighted(s, T, size=3, decay=0.5)
+    singly = [gap_weighted(s, T[:, [j]], size=3, decay=0.5)[0] for j in range(20)]
     np.testing.assert_allclose(together, singly, rtol=1e-12)
 
 
@@ -371,7 +373,7 @@ def test_sequences_are_strings_lists_tuples_arrays_or_rows():
 
 def test_an_alphabet_prints_as_a_string_where_it_can():
     assert Spectrum(2, alphabet=["a", "b"]) == Spectrum(2, alphabet="ab")
-    assert repr(Spectrum(2, alphabet=["a", "b"])) == "Spectrum(length=2, alphabet='ab')"
+    assert repr(Spectrum(2, alphabet=["a", "b"])) == "Spectrum(size=2, alphabet='ab')"
     assert Spectrum(2, alphabet=["ab", "c"]).alphabet == ("ab", "c")
     assert Spectrum(2, alphabet=[1, 2]).alphabet == (1, 2)
 
@@ -397,8 +399,8 @@ def test_sequences_that_are_not_aligned_are_refused(k):
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: Spectrum(0), ValueError, "length must be a whole number >= 1"),
-        (lambda: Spectrum(2.5), TypeError, "length must be a whole number"),
+        (lambda: Spectrum(0), ValueError, "size must be a whole number >= 1"),
+        (lambda: Spectrum(2.5), TypeError, "size must be a whole number"),
         (lambda: Spectrum(2, alphabet=""), ValueError, "alphabet is empty"),
         (lambda: Spectrum(2, alphabet="aba"), ValueError, "'a' comes twice"),
         (lambda: Subsequence(2, 0), ValueError, "decay must be a finite number > 0"),
@@ -496,7 +498,7 @@ def test_a_vocabulary_limits_what_is_counted():
         (lambda: TfIdf({"A": 1.0}), ValueError, "each key of idf must be one word"),
         (lambda: TfIdf({"a": 1.0}, unseen=-1), ValueError, "unseen must be a finite number >= 0"),
         (lambda: TfIdf.fit("one text"), TypeError, "documents must be a list of objects, got str"),
-        (lambda: TfIdf.fit(["one", None]), TypeError, r"documents\[1\]: a text is wanted, got NoneType"),
+        (lambda: TfIdf.fit(["one", None]), TypeError, r"documents\[1\]: expected a text, got NoneType"),
         (lambda: TfIdf.fit(["...", ""]), ValueError, "documents hold no word"),
     ],
 )
@@ -619,7 +621,7 @@ def test_a_label_cannot_pass_for_a_refined_one():
         (nx.Graph(), ValueError, "the graph is empty"),
         (np.zeros((0, 0)), ValueError, "the graph is empty"),
         ((RING, ["a"]), ValueError, "the graph has 4 nodes, but 1 labels"),
-        ((RING, 3), TypeError, "a string or a list of symbols is wanted, got int 3"),
+        ((RING, 3), TypeError, "expected a string or a list of symbols, got int 3"),
         ((RING, [1, 2, 3, float("nan")]), ValueError, "NaN cannot be counted"),
         ((RING, [1, 2, 3, [4]]), TypeError, r"list \[4\] cannot be counted"),
         ((RING, [1, 2, 3, 4j]), TypeError, "a label must be a string, a number or a tuple of such, got complex"),
@@ -677,13 +679,13 @@ def test_what_is_no_list_of_objects_is_refused(k, X, error, message):
 @pytest.mark.parametrize(
     ("k", "X", "message"),
     [
-        (Subset(), [{1}, "ab"], r"X\[1\]: a set is wanted, got str 'ab'"),
+        (Subset(), [{1}, "ab"], r"X\[1\]: expected a set, got str 'ab'"),
         (Subset(), [{1}, [[2]]], r"X\[1\]: list \[2\] cannot be counted"),
         (Subset(), [{1}, [float("nan")]], r"X\[1\]: NaN cannot be counted"),
-        (Spectrum(1), ["a", {"a"}], r"X\[1\]: a string or a list of symbols is wanted, got set"),
+        (Spectrum(1), ["a", {"a"}], r"X\[1\]: expected a string or a list of symbols, got set"),
         (Hamming(0.5), [["a"], [["a"]]], r"X\[1\]: list \['a'\] cannot be counted"),
         (Hamming(0.5), np.array([[1.0], [np.nan]]), r"X\[1\]: NaN cannot be counted"),
-        (BagOfWords(), ["a", ["a"]], r"X\[1\]: a text is wanted, got list"),
+        (BagOfWords(), ["a", ["a"]], r"X\[1\]: expected a text, got list"),
     ],
     ids=lambda value: repr(value)[:30],
 )
@@ -695,7 +697,7 @@ def test_an_object_of_the_wrong_kind_is_named(k, X, message):
 def test_a_column_of_a_data_frame_is_a_list():
     frame = pd.DataFrame({"text": ["a b", "b"]})
     assert np.array_equal(BagOfWords()(frame["text"]), [[2, 1], [1, 1]])
-    with pytest.raises(TypeError, match=r"X\[0\]: a text is wanted, got ndarray"):
+    with pytest.raises(TypeError, match=r"X\[0\]: expected a text, got ndarray"):
         BagOfWords()(frame)
 
 

@@ -1,6 +1,7 @@
 """The construction rules as users write them: printing, flattening, equality, refusals (lecture B14, K3, H2)."""
 
 import dataclasses
+import sys
 
 import numpy as np
 import pytest
@@ -22,7 +23,9 @@ from kernelcourse import (
     Polynomial,
     RationalQuadratic,
     Spectrum,
+    is_psd,
 )
+from kernelcourse.seam import engine
 
 X = np.random.default_rng(0).normal(size=(7, 3))
 Z = np.random.default_rng(1).normal(size=(4, 3))
@@ -34,7 +37,7 @@ Z = np.random.default_rng(1).normal(size=(4, 3))
         (Linear(), lambda A, B: pairwise.linear_kernel(A, B)),
         (Polynomial(3, offset=0.5), lambda A, B: pairwise.polynomial_kernel(A, B, degree=3, gamma=1, coef0=0.5)),
         (Gaussian.from_gamma(0.3), lambda A, B: pairwise.rbf_kernel(A, B, gamma=0.3)),
-        (Laplacian(h=2.0), lambda A, B: pairwise.laplacian_kernel(A, B, gamma=0.5)),
+        (Laplacian(length=2.0), lambda A, B: pairwise.laplacian_kernel(A, B, gamma=0.5)),
         (Cosine(), lambda A, B: pairwise.cosine_similarity(A, B)),
     ],
 )
@@ -55,6 +58,23 @@ def test_gaussian_process_kernels_agree_with_scikit_learn():
     np.testing.assert_allclose(
         Periodic(period=1.7, length=0.6)(line, other), gp.ExpSineSquared(0.6, periodicity=1.7)(line, other), rtol=1e-12
     )
+
+
+@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5, 3.5, 10.5, 20.5, 49.5, 99.5])
+def test_half_integers_have_a_closed_form(nu):
+    near = Matern(1.3, nu=nu + 1e-9) if nu < 99 else Matern(1.3, nu=nu - 1e-9)  # by Bessel functions
+    np.testing.assert_allclose(Matern(1.3, nu=nu)(X, Z), near(X, Z), rtol=1e-6, atol=1e-9)
+    np.testing.assert_array_equal(Matern(1.3, nu=nu)([[0.0], [1e6]]), np.eye(2))
+    line = np.linspace(0, 3, 60)[:, None]
+    assert is_psd(Matern(0.5, nu=nu)(line))
+
+
+def test_without_scipy_a_matern_kernel_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    with engine("off"):
+        np.testing.assert_allclose(Matern(1.0, nu=0.5)(X), Exponential(1.0)(X))
+        with pytest.raises(ImportError, match=r"nu=0.9\) needs scipy; without it nu must be 1/2, 3/2"):
+            Matern(1.0, nu=0.9)(X)
 
 
 def test_widths_of_the_three_lectures():

@@ -1,0 +1,102 @@
+"""What the twins of the kernels are held against: points of all sizes and layouts, parameters of all magnitudes."""
+
+import numpy as np
+
+from kernelcourse import (
+    BagOfWords,
+    Exponential,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    RationalQuadratic,
+    Spectrum,
+    TfIdf,
+)
+from kernelcourse.kernels import DotProduct
+
+SIZES = (1, 2, 7, 255, 257, 900)
+
+
+class Cubic(DotProduct):
+    """A user's kernel of the inner product."""
+
+    def profile(self, s):
+        return s**3 + s
+
+
+def pairs():
+    """Two sets of points, or one and the same."""
+    rng = np.random.default_rng(0)
+    for n in SIZES:
+        X = rng.normal(size=(n, 3))
+        yield X, X
+        yield X, rng.normal(size=(n // 2 + 1, 3))
+    for d in (1, 2, 40):  # few columns, and more than a compiled loop takes
+        X = rng.normal(size=(60, d)) / np.sqrt(d)
+        yield X, X
+        yield X, rng.normal(size=(300, d)) / np.sqrt(d)
+    X, Z = rng.normal(size=(70, 4)), rng.normal(size=(33, 4))
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    for A in (X[::2], X[::-1, ::-2], np.asfortranarray(X), frozen, X.astype(">f8"), 1e8 + X, 1e-9 * X, X.round()):
+        yield A, A
+        yield A, Z[:, : A.shape[1]]
+    twice = np.vstack([X, X, X[:5]])
+    yield twice, twice
+    yield twice, X
+    apart = np.vstack([X, 1e4 + X])
+    yield apart, apart
+
+
+def formula(*kernels):
+    """The arguments of `formula` for each of the kernels at all pairs."""
+
+    def cases():
+        for k in kernels:
+            for X, Z in pairs():
+                P = k.prepare(X)
+                yield (k, P, P if Z is X else k.prepare(Z)), {}
+
+    return cases
+
+
+def expand():
+    rng = np.random.default_rng(1)
+    for k, X, Z in (args for args, _ in formula(Gaussian(0.7), Laplacian(2.0), Gaussian(1e-200), Laplacian(1e-310))()):
+        yield (k, X, Z, rng.normal(size=len(Z))), {}
+        yield (k, X, Z, rng.normal(size=(len(Z), 3))), {"entries": 100}
+
+
+def texts():
+    rng = np.random.default_rng(2)
+    words = [f"w{i}" for i in range(400)]
+    several = [" ".join(rng.choice(words, size=size)) for size in rng.integers(0, 60, size=90)]
+    for k in (BagOfWords(), BagOfWords(vocabulary=words[:5]), TfIdf.fit(several), Spectrum(2)):
+        for documents in (several, several[:1], ["", ""], several[:3] * 2):
+            P = k.prepare(documents)
+            yield (k, P, P), {}
+            yield (k, P, k.prepare(several[40:70])), {}
+
+
+def powers():
+    rng = np.random.default_rng(3)
+    for power in (1, 2, 3, 7, 30):
+        for values in (rng.normal(size=(7, 7)), rng.normal(size=255), np.array([[0.0, -1.0, 1e3]])):
+            yield (Linear() ** power, values), {}
+
+
+CASES = {
+    "Gaussian.formula": formula(*map(Gaussian, (0.7, 1e-200, 1e-3, 1e3, 1e200))),
+    "Laplacian.formula": formula(*map(Laplacian, (1.5, 1e-310, 1e-3, 1e3, 1e300))),
+    "Radial.formula": formula(
+        Exponential(0.8), Exponential(1e-300), Matern(1.0, nu=2.5), RationalQuadratic(1.0, alpha=1e5)
+    ),
+    "DotProduct.formula": formula(Cubic()),
+    "Polynomial.formula": formula(Polynomial(1), Polynomial(2), Polynomial(3, offset=0.0), Polynomial(5, offset=1e-3)),
+    "Power.value": powers,
+    "Kernel.expand": expand,
+    "CountKernel.formula": texts,
+}
+CERTIFIED = {}

@@ -1,0 +1,86 @@
+"""Every twin gives what its definition gives: one test over the table of the seam.
+
+A file `cases_*.py` beside this one has `CASES`, by the name of the definition a function that gives pairs of positional
+and keyword arguments. `CERTIFIED` has, for a solver that may go another way, a function of the arguments and both
+results that asserts what has to be true of them.
+"""
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernelcourse import seam
+from kernelcourse._engine import gram, threads
+
+CASES, CERTIFIED = {}, {}
+for path in sorted(Path(__file__).parent.glob("cases_*.py")):
+    module = module_from_spec(spec := spec_from_file_location(path.stem, path))
+    spec.loader.exec_module(module)
+    assert not CASES.keys() & module.CASES.keys(), f"{path.name} repeats cases"
+    CASES |= module.CASES
+    CERTIFIED |= module.CERTIFIED
+
+seam._twin_of(len)  # which imports the engine
+TWINS = {plain.__qualname__: (plain, twin) for plain, twin in seam.twins.items()}
+
+
+@pytest.fixture(params=["compiled", "not compiled", "small tiles"])
+def way(request, monkeypatch):
+    """With numba and without; in tiles of a few rows and two threads, so that small jobs have many."""
+    monkeypatch.setenv("KERNELCOURSE_FAST", "1" if request.param == "compiled" else "0")
+    if request.param == "small tiles":
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+        monkeypatch.setattr(threads, "WORTH_A_THREAD", 0)
+        for name, value in {"ROWS": 7, "COLUMNS": 20, "FEW_COLUMNS": 5, "SMALL_PRODUCT": 2800}.items():
+            monkeypatch.setattr(gram, name, value)
+
+
+def arrays(value):
+    """All arrays and numbers in a result or in arguments."""
+    if isinstance(value, (tuple, list)):
+        return [array for part in value for array in arrays(part)]
+    if isinstance(value, dict):
+        return arrays(list(value.values()))
+    return [value] if isinstance(value, (np.ndarray, np.generic, int, float)) else []
+
+
+def test_every_twin_has_cases_and_every_case_a_twin():
+    assert CASES.keys() == TWINS.keys()
+    assert CERTIFIED.keys() <= CASES.keys()
+
+
+@pytest.mark.parametrize("name", sorted(CASES.keys() & TWINS.keys()))
+def test_a_twin_is_its_definition(name, way):
+    plain, twin = TWINS[name]
+    taken = 0
+    for number, (args, kwargs) in enumerate(CASES[name]()):
+        before = [np.copy(array) for array in arrays((args, kwargs))]
+        with seam.engine("always"), np.errstate(all="ignore"):
+            fast = twin.call(*args, **kwargs)
+        with seam.engine("off"), np.errstate(all="ignore"):
+            slow = plain(*args, **kwargs)
+        if fast is NotImplemented:
+            continue
+        taken += 1
+        where = f"{name}, case {number}: {args!r:.200}"
+        if name in CERTIFIED:
+            CERTIFIED[name](args, kwargs, fast, slow)
+            continue
+        assert len(arrays(fast)) == len(arrays(slow)) > 0
+        for found, expected in zip(arrays(fast), arrays(slow), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=twin.rtol, atol=twin.atol, err_msg=where)
+        for array, copy in zip(arrays((args, kwargs)), before, strict=True):
+            np.testing.assert_array_equal(array, copy, err_msg=f"{where} were changed")
+    assert taken > 0
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.endswith(".formula")])
+def test_gram_matrices_are_symmetric_to_the_last_digit(name, way):
+    for (k, P, Q), _ in CASES[name]():
+        if Q is P:
+            for state in ("always", "off"):
+                with seam.engine(state), np.errstate(all="ignore"):
+                    K = k.formula(P, P)
+                np.testing.assert_array_equal(K, K.T, err_msg=f"{k!r:.100}, {state}")
