@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .seam import definition
 from .validation import Array, warn
@@ -52,7 +54,7 @@ def norm_in_doubt(A: Array, ridge: float) -> float:
     return norm
 
 
-def largest_row_sum(A: Array) -> float:
+def largest_row_sum(A: NDArray[Any]) -> float:
     r"""$\max_i \sum_j |A_{ij}|$, the norm of a symmetric matrix that its condition number is stated in."""
     return max(float(np.abs(row).sum()) for row in A)
 
@@ -115,7 +117,7 @@ def nuggets(A: Array) -> Array:
 
 
 @definition
-def triangular_solve(L: Array, b: Array, *, transposed: bool = False) -> Array:
+def triangular_solve(L: NDArray[Any], b: Array, *, transposed: bool = False) -> Array:
     r"""Solve $L x = b$, or $L^\top x = b$, for a lower triangular L.
 
     >>> triangular_solve(np.array([[2.0, 0.0], [1.0, 2.0]]), np.array([2.0, 5.0]))
@@ -124,7 +126,7 @@ def triangular_solve(L: Array, b: Array, *, transposed: bool = False) -> Array:
     return np.linalg.solve(np.tril(L).T if transposed else np.tril(L), b)
 
 
-def cholesky_solve(L: Array, b: Array) -> Array:
+def cholesky_solve(L: NDArray[Any], b: Array) -> Array:
     r"""Solve $L L^\top x = b$.
 
     >>> cholesky_solve(np.array([[2.0, 0.0], [1.0, 2.0]]), np.array([8.0, 12.0]))
@@ -155,7 +157,7 @@ def conjugate_gradients(
     *,
     iterations: int,
     tol: float,
-    inner: Callable[[Array, Array], float] = np.vdot,
+    inner: Callable[[Array, Array], Any] = np.vdot,
 ) -> tuple[Array, list[float]]:
     r"""Solve $Ax = b$ for a positive definite A known by its products, and the relative residual after each of them.
 

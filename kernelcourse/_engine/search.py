@@ -89,7 +89,7 @@ def mean_scores(
     return scores.mean(axis=1)
 
 
-def _predicted(path: Path, model: Any, K: Array, y: Any, fold: Split, values: list[Any]) -> list[Any]:
+def _predicted(path: Path, model: Any, K: Any, y: Any, fold: Split, values: list[Any]) -> list[Any]:
     train, test = fold
     # Twice as fast as `K[np.ix_(train, train)]`.
     return path.predictions(model, K[train].take(train, axis=1), y[train], K[test].take(train, axis=1), values)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..linalg import conjugate_gradients, refuse_indefinite
 from ..seam import definition
 from ..validation import Array, generator, numeric, points, real, square, vector, warn, whole, zero_one
-from .newton import decades_down_to, newton, penalty, solve_weighted, stopped_before
+from .newton import newton, positive_ridge, solve_weighted
 from .softmax import cross_entropy, kernel_softmax, one_hot, primal_softmax, softmax  # noqa: F401 - for one release
 
 
@@ -205,7 +205,7 @@ def logistic_newton(
     >>> bool(np.allclose(0.1 * fit.a, np.array([0, 1]) - logistic(fit.a)))
     True
     """
-    K, y, ridge = _problem(K, y, penalty(ridge))
+    K, y, ridge = _problem(K, y, positive_ridge(ridge))
     refuse_indefinite(K, 1e-8 * float(np.abs(K).max()))
 
     def gradient(a: Array, ridge: float) -> Array:
@@ -215,10 +215,10 @@ def logistic_newton(
         f = K @ a
         return -solve_weighted(K, expit(f) * expit(-f), r, ridge)  # s(-f) is 1 - s(f)
 
-    ridges = decades_down_to(ridge, scale=np.trace(K) / len(K))
-    a, iterations, norm = newton(np.zeros(len(K)), gradient, direction, ridges, tol, max_iterations)
-    if norm > tol:
-        warn(stopped_before("logistic_newton", iterations, norm, tol, ridge))
+    scale = np.trace(K) / len(K)
+    a, iterations, norm = newton(
+        np.zeros(len(K)), gradient, direction, ridge, scale, tol, max_iterations, name="logistic_newton"
+    )
     return LogisticFit(a, iterations, norm, _objective(a, K, y, ridge))
 
 
@@ -238,7 +238,7 @@ def logistic_newton_cg(
     >>> bool(np.allclose(fit.a, logistic_newton(np.eye(2), [0, 1], ridge=0.1).a))
     True
     """
-    K, y, ridge = _problem(K, y, penalty(ridge))
+    K, y, ridge = _problem(K, y, positive_ridge(ridge))
     tol, max_products = real(tol, "tol", above=0), whole(max_products, "max_products", at_least=1)
     fit = newton_by_products(K, y, ridge=ridge, tol=tol, max_products=max_products)
     return logistic_newton(K, y, ridge=ridge, tol=tol) if fit is None else fit
@@ -262,7 +262,8 @@ def newton_by_products(K: Array, y: Array, *, ridge: float, tol: float, max_prod
         return np.zeros_like(x) if d is None else d
 
     x = np.zeros((2, len(y)))
-    (a, _), _, norm = newton(x, gradient, direction, [ridge], tol, max_products, weights=lambda x: x[0])
+    x, _, norm = newton(x, gradient, direction, ridge, ridge, tol, max_products, weights=lambda x: x[0])
+    a = x[0]
     if norm > tol * min(1.0, ridge * np.abs(a).max()):
         return None
     norm = float(np.abs(_functional_gradient(a, K, y, ridge)).max())  # afresh: rounding has gathered in f

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..linalg import refuse_indefinite, solve_ridge
-from ..validation import Array, points, real, same_length, square, vector, warn, whole
-from .newton import decades_down_to, newton, penalty, solve_weighted, stopped_before
+from ..validation import Array, points, real, same_length, square, vector, whole
+from .newton import newton, positive_ridge, solve_weighted
 
 
 def softmax(Z: ArrayLike) -> Array:
@@ -112,10 +112,11 @@ def kernel_softmax(
     half of the binary one, and `kernel_softmax` with `2 * ridge` gives the $a$ of `logistic_newton` with `ridge`.
 
     >>> A = kernel_softmax(np.eye(2), [0, 1], ridge=0.2)
-    >>> bool(np.allclose(A[:, 1] - A[:, 0], logisticnewton(np.eye(2), [0, 1], ridge=0.1).a))
+    >>> from kernelcourse.algorithms.logistic import logistic_newton
+    >>> bool(np.allclose(A[:, 1] - A[:, 0], logistic_newton(np.eye(2), [0, 1], ridge=0.1).a))
     True
     """
-    K, ridge = square(K), penalty(ridge)
+    K, ridge = square(K), positive_ridge(ridge)
     Y = _indicators(labels, len(K), n_classes)
     refuse_indefinite(K, 1e-8 * float(np.abs(K).max()))
 
@@ -134,10 +135,8 @@ def kernel_softmax(
         g = solve_ridge(E.sum(axis=0), -e.sum(axis=0), 0.0, quiet=True)
         return (E @ g + e).T
 
-    ridges = decades_down_to(ridge, scale=np.trace(K) / len(K))
-    A, iterations, norm = newton(np.zeros(Y.shape), gradient, direction, ridges, tol, max_iterations)
-    if norm > tol:
-        warn(stopped_before("kernel_softmax", iterations, norm, tol, ridge))
+    scale = np.trace(K) / len(K)
+    A, _, _ = newton(np.zeros(Y.shape), gradient, direction, ridge, scale, tol, max_iterations, name="kernel_softmax")
     return A
 
 
@@ -161,7 +160,7 @@ def primal_softmax(
     >>> bool(np.allclose(W, kernel_softmax(np.eye(2), [0, 1], ridge=0.2)))
     True
     """
-    Phi, ridge = points(Phi, "Phi"), penalty(ridge)
+    Phi, ridge = points(Phi, "Phi"), positive_ridge(ridge)
     Y = _indicators(labels, len(Phi), n_classes)
     D, k = Phi.shape[1], Y.shape[1]
 
@@ -174,10 +173,8 @@ def primal_softmax(
         H = np.block([[(Phi.T * h) @ Phi for h in row] for row in curvature])
         return solve_ridge(H, -G.T.ravel(), ridge, quiet=True).reshape(k, D).T
 
-    ridges = decades_down_to(ridge, scale=(Phi**2).sum() / len(Phi))
-    W, iterations, norm = newton(np.zeros((D, k)), gradient, direction, ridges, tol, max_iterations)
-    if norm > tol:
-        warn(stopped_before("primal_softmax", iterations, norm, tol, ridge))
+    scale = (Phi**2).sum() / len(Phi)
+    W, _, _ = newton(np.zeros((D, k)), gradient, direction, ridge, scale, tol, max_iterations, name="primal_softmax")
     return W
 
 
