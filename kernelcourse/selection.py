@@ -20,7 +20,7 @@ Split = tuple[Any, Any]  # indices of the training points, indices of the points
 Metric = Callable[[Any, Any], float]  # of the targets and the predictions
 
 
-def k_fold(n: int, k: int, rng: Any = None) -> list[Split]:
+def k_fold(n: int, k: int, *, rng: Any = None) -> list[Split]:
     """Split n points into k folds of nearly equal size, in random order; each is held out once (lecture K14).
 
     >>> [sorted(held_out.tolist()) for _, held_out in k_fold(4, 2, rng=0)]

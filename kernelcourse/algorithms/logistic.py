@@ -295,9 +295,9 @@ def newton_step_by_products(
 
 
 def expit(z: Array) -> Array:
-    """The logistic function, without overflow at either end."""
-    e = np.exp(-np.abs(z))
-    return np.where(z >= 0, 1.0, e) / (1 + e)
+    """The logistic function; an exponential that overflows to infinity makes it 0."""
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-z))
 
 
 def _objective(a: Array, K: Array, y: Array, ridge: float) -> float:

@@ -476,6 +476,38 @@ def test_a_pair_step_is_the_best_with_the_partner_that_gains_most():
     assert c.sum() == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.parametrize("offset", [False, True])
+def test_a_greedy_step_gains_at_least_as_much_as_the_best_pair_and_the_best_single_step(offset):
+    K, y = gaussian_problem(25)
+    dual = svm.dual_problem(K, y, lam_from_C(1.0, n=25), offset=offset)
+    c, r = np.zeros(25), y.copy()
+    for _ in range(1000):
+        rivals = [(fast._pair_steps, c.copy(), r.copy())]
+        rivals += [] if offset else [(fast._single_steps, c.copy(), r.copy())]
+        for steps_of, other, residual in rivals:
+            steps_of(K, np.diag(K), dual.lo, dual.hi, other, residual, 1)
+        if not svm.take_best_step(dual, c, r, rounding=1e-9):
+            break
+        assert dual_value(K, y, c) >= max(dual_value(K, y, other) for _, other, _ in rivals) - 1e-12
+        assert r == pytest.approx(y - K @ c, abs=1e-12)
+        assert np.all((dual.lo <= c) & (c <= dual.hi)) and (not offset or c.sum() == pytest.approx(0, abs=1e-12))
+    assert svm.certify(dual, c).gap < 1e-6
+
+
+def test_a_close_guess_is_put_on_the_margin_by_one_system():
+    K, y = gaussian_problem(80)
+    for offset in (False, True):
+        dual = svm.dual_problem(K, y, lam_from_C(1.0, n=80), offset=offset)
+        exact = svm.descend(dual, np.zeros(80), gap=1e-12, max_steps=10_000)[0]
+        free = np.flatnonzero((dual.lo < exact.c) & (exact.c < dual.hi))[:2]
+        c = exact.c.copy()
+        c[free] += [1e-4, -1e-4]
+        close = svm.certify(dual, c)
+        assert svm.put_on_margin(dual, close).gap < 1e-13 < 1e-9 < close.gap
+        far = svm.certify(dual, np.zeros(80))
+        assert svm.put_on_margin(dual, far) is far  # it would leave the box
+
+
 @pytest.mark.parametrize("steps_of", [fast._single_steps, fast._pair_steps])
 def test_what_runs_into_a_bound_is_there_to_the_last_digit(steps_of):
     top = 1 / 3
