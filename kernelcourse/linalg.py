@@ -46,9 +46,10 @@ def norm_in_doubt(A: Array, ridge: float) -> float:
 
     K has no negative eigenvalue, so all of A lie between the ridge and the trace.
     """
-    if ridge > 1e6 * len(A) * EPS * np.trace(A):
-        return 0.0
-    norm = largest_row_sum(A)
+    with np.errstate(over="ignore"):
+        if ridge > 1e6 * len(A) * EPS * np.trace(A):
+            return 0.0
+        norm = largest_row_sum(A)
     if not np.isfinite(norm):
         raise OverflowError("the matrix to solve with has entries too large for a float: scale the data down")
     return norm
@@ -109,7 +110,8 @@ def cholesky(A: Array) -> Array:
 
 def nuggets(A: Array) -> Array:
     """What `cholesky` adds to the diagonal, until it works."""
-    first, last = max(EPS * float(np.trace(A)), TINY), SLACK * float(np.abs(np.diag(A)).max())
+    with np.errstate(over="ignore"):
+        first, last = max(EPS * float(np.trace(A)), TINY), SLACK * float(np.abs(np.diag(A)).max())
     if not np.isfinite(first):
         raise OverflowError("the matrix to factor has entries too large for a float: scale the data down")
     tries = 1 + max(0, int(np.ceil(np.log10(max(last, first) / first))))

@@ -28,8 +28,8 @@ def square(K: Any, name: str = "K") -> Any:
         return NotImplemented
     if not K.size or not (K.flags.c_contiguous and K.flags.writeable):
         return NotImplemented
-    if (loops := compiled(np.inf if always() else K.size)) is None:
-        return NotImplemented
+    if (loops := compiled(K.size)) is None:
+        return K if np.isfinite(K.sum()) and validation.is_symmetric(K) else NotImplemented
     seen: list[bool] = []
     in_threads(lambda rows: seen.append(loops.symmetric(K, rows.start, rows.stop)), _tiles(K), K.size)
     return K if all(seen) else NotImplemented

@@ -25,7 +25,7 @@ Indices = NDArray[np.intp]
 
 
 def _loops(work: float) -> Any:
-    return compiled(np.inf if always() else work) or sys.modules[__name__]
+    return compiled(work) or sys.modules[__name__]
 
 
 @accelerates(perceptron.count_mistakes)
