@@ -2,8 +2,6 @@
 
 from .algorithms.logistic import (
     LogisticFit,
-    cross_entropy,
-    kernel_softmax,
     logistic,
     logistic_functional_gradient,
     logistic_gradient,
@@ -13,13 +11,7 @@ from .algorithms.logistic import (
     logistic_objective,
     logistic_sgd,
     logistic_sgd_by_the_book,
-    one_hot,
     primal_logistic_gradient_descent,
-    primal_softmax,
-    softmax,
-    softmax_functional_gradient,
-    softmax_gradient,
-    softmax_objective,
 )
 from .algorithms.mlp import (
     Layer,
@@ -72,6 +64,16 @@ from .algorithms.ridge import (
     regularization_network,
     ridge_from_gamma,
     ridge_from_mean_risk,
+)
+from .algorithms.softmax import (
+    cross_entropy,
+    kernel_softmax,
+    one_hot,
+    primal_softmax,
+    softmax,
+    softmax_functional_gradient,
+    softmax_gradient,
+    softmax_objective,
 )
 from .algorithms.svm import (
     C_from_lam,

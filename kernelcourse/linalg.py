@@ -1,19 +1,21 @@
-"""Solving with a positive semidefinite matrix plus a ridge, stably and with a word when the easy road is closed; and
-the products, factors and sums in place that such methods are made of."""
+"""Systems with a positive semidefinite matrix, on numpy alone: Cholesky, ridges, conjugate gradients."""
 
 from __future__ import annotations
 
-import ctypes
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from scipy import linalg
-from scipy.linalg import blas, lapack
+from numpy.typing import NDArray
 
-from ._engine.lapack import call
-from ._engine.threads import slabs
+from .seam import definition
 from .validation import Array, warn
 
+EPS, TINY = np.finfo(float).eps, np.finfo(float).tiny
+SLACK = 1e-5  # an eigenvalue above -SLACK max_i K_ii passes for rounding, that of a K kept in single precision too
 
+
+@definition
 def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False, quiet: bool = False) -> Array:
     r"""Solve $(K + \text{ridge}\, I)\, a = t$ by Cholesky; `t` may be a vector or have several columns.
 
@@ -21,71 +23,123 @@ def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False, qu
     says so: directions whose eigenvalue is lost in rounding get weight 0. They do not contribute to the function
     $\sum_i a_i k(x_i, \cdot)$, which is the limit of the ridge solutions as the ridge goes to 0.
 
-    `overwrite=True` lets the factor take the place of K, so that no second n x n matrix is needed. `quiet=True` does
-    without the warning: filters of warnings belong to the process, not to one of its threads.
+    `overwrite=True` allows K to be used up, so that no second n x n matrix is needed. `quiet=True` leaves the warning
+    out: filters of warnings belong to the process, not to one of its threads.
 
     >>> solve_ridge(np.eye(2), np.array([2.0, 4.0]), ridge=1.0)
     array([1., 2.])
     """
-    n = len(K)
-    A = K if overwrite and K.flags.c_contiguous and K.flags.writeable else np.array(K, order="C")
-    diagonal = np.diag(A) + ridge
-    np.fill_diagonal(A, diagonal)
-    # K has no negative eigenvalue, so all of the sum are between the ridge and the trace: often that is all one needs
-    # to know of its condition. If not, the norm has to be taken before the factor takes A's place.
-    rounding = n * np.finfo(float).eps
-    easy = bool(ridge > 1e6 * rounding * diagonal.sum())
-    norm = 0.0 if easy else largest_row_sum(A)
+    A = K + ridge * np.eye(len(K))
+    try:
+        L = np.linalg.cholesky(A)
+    except np.linalg.LinAlgError:
+        return solve_by_eigenvalues(A, t, ridge, 0.0, quiet=quiet)
+    if (norm := norm_in_doubt(A, ridge)) > 0:
+        reciprocal_condition = 1 / (norm * largest_row_sum(np.linalg.inv(A)))
+        if not reciprocal_condition > len(A) * EPS:
+            return solve_by_eigenvalues(A, t, ridge, reciprocal_condition, quiet=quiet)
+    return cholesky_solve(L, t)
+
+
+def norm_in_doubt(A: Array, ridge: float) -> float:
+    r"""The norm $\max_i \sum_j |A_{ij}|$ of A = K + ridge I, or 0 where the ridge is large enough to ask no further.
+
+    K has no negative eigenvalue, so all of A lie between the ridge and the trace.
+    """
+    with np.errstate(over="ignore"):
+        if ridge > 1e6 * len(A) * EPS * np.trace(A):
+            return 0.0
+        norm = largest_row_sum(A)
     if not np.isfinite(norm):
         raise OverflowError("the matrix to solve with has entries too large for a float: scale the data down")
-    if not factor(A):
-        reciprocal_condition = np.inf if easy else lapack.dpocon(A.T, norm, uplo="L")[0]
-        if reciprocal_condition > rounding:
-            return lapack.dpotrs(A.T, t, lower=1)[0]
-        trouble = f"is singular to working precision (reciprocal condition number {reciprocal_condition:.1e})"
-    else:
+    return norm
+
+
+def largest_row_sum(A: NDArray[Any]) -> float:
+    r"""$\max_i \sum_j |A_{ij}|$, the norm of a symmetric matrix that its condition number is stated in."""
+    return max(float(np.abs(A[i : i + 64]).sum(axis=1).max()) for i in range(0, len(A), 64))
+
+
+def solve_by_eigenvalues(A: Array, t: Array, ridge: float, reciprocal_condition: float, *, quiet: bool) -> Array:
+    """Solve A a = t, A = K + ridge I, in the directions whose eigenvalue is not lost in rounding, and warn."""
+    trouble = f"is singular to working precision (reciprocal condition number {reciprocal_condition:.1e})"
+    if reciprocal_condition == 0:
         trouble = "is not numerically positive definite (its Cholesky factorisation broke down)"
-    np.fill_diagonal(A, diagonal)
-    values, Q = linalg.eigh(A, check_finite=False)
+    values, Q = np.linalg.eigh(A)
     refuse_negative(values - ridge)
-    keep = values > n * np.finfo(float).eps * max(abs(values[0]), abs(values[-1]))
+    keep = values > len(A) * EPS * np.abs(values).max()
     if not quiet:
         warn(
             f"K + ridge*I with ridge={ridge:g} {trouble}; solved by eigendecomposition, leaving out "
-            f"{n - keep.sum()} of {n} directions. A larger ridge avoids this."
+            f"{len(A) - keep.sum()} of {len(A)} directions. A larger ridge avoids this."
         )
     Q = Q[:, keep]
     return (Q / values[keep]) @ (Q.T @ t)
 
 
-def times(K: Array, v: Array) -> Array:
-    """K v for a symmetric K, of which only one triangle is read: half the time where memory is what limits it.
+@definition
+def solve_ridges(K: Array, t: Array, ridges: Array) -> Array:
+    r"""Solve $(K + \text{ridge}\, I)\, a = t$ for every ridge, one column for each.
 
-    >>> times(np.array([[1.0, 2.0], [2.0, 4.0]]), np.array([1.0, 1.0]))
-    array([3., 6.])
+    >>> solve_ridges(np.eye(2), np.array([2.0, 4.0]), np.array([1.0, 3.0]))
+    array([[1. , 0.5],
+           [2. , 1. ]])
     """
-    K = np.asarray(K, dtype=float)
-    K = K if K.flags.forc else np.ascontiguousarray(K)  # by rows or by columns is the same, but for the triangle
-    product = np.empty(len(K))
-    call("dsymv", b"U", len(K), 1.0, K, len(K), np.ascontiguousarray(v, dtype=float), 1, 0.0, product, 1)
-    return product
+    return np.column_stack([solve_ridge(K, t, float(ridge)) for ridge in ridges])
 
 
-def add_multiple(f: Array, c: float, x: Array) -> None:
-    """f += c x, in one pass over both; numpy takes two.
+@definition
+def cholesky(A: Array) -> Array:
+    r"""The lower triangular L with $L L^\top = A + \text{nugget}\, I$; only A's lower triangle is read.
 
-    >>> f = np.array([1.0, 2.0])
-    >>> add_multiple(f, 3.0, np.array([1.0, 10.0]))
-    >>> f
-    array([ 4., 32.])
+    The nugget is of the size of the rounding errors that A carries already. A nearly singular positive semidefinite
+    matrix, as the Gram matrix of every smooth kernel is, becomes positive definite by it; if not, it grows tenfold
+    until it could no longer pass for rounding, and A is refused.
+
+    >>> cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
+    array([[2., 0.],
+           [1., 2.]])
     """
-    blas.daxpy(x, f, len(f), c)
+    for nugget in nuggets(A):
+        try:
+            return np.linalg.cholesky(A + nugget * np.eye(len(A)))
+        except np.linalg.LinAlgError:
+            continue
+    raise indefinite(A)
 
 
+def nuggets(A: Array) -> Array:
+    """What `cholesky` adds to the diagonal, until it works."""
+    with np.errstate(over="ignore"):
+        first, last = max(EPS * float(np.trace(A)), TINY), SLACK * float(np.abs(np.diag(A)).max())
+    if not np.isfinite(first):
+        raise OverflowError("the matrix to factor has entries too large for a float: scale the data down")
+    tries = 1 + max(0, int(np.ceil(np.log10(max(last, first) / first))))
+    return first * 10.0 ** np.arange(tries)
+
+
+@definition
+def triangular_solve(L: NDArray[Any], b: Array, *, transposed: bool = False) -> Array:
+    r"""Solve $L x = b$, or $L^\top x = b$, for a lower triangular L.
+
+    >>> triangular_solve(np.array([[2.0, 0.0], [1.0, 2.0]]), np.array([2.0, 5.0]))
+    array([1., 2.])
+    """
+    return np.linalg.solve(np.tril(L).T if transposed else np.tril(L), b)
+
+
+def cholesky_solve(L: NDArray[Any], b: Array) -> Array:
+    r"""Solve $L L^\top x = b$.
+
+    >>> cholesky_solve(np.array([[2.0, 0.0], [1.0, 2.0]]), np.array([8.0, 12.0]))
+    array([1., 2.])
+    """
+    return triangular_solve(L, triangular_solve(L, b), transposed=True)
+
+
+@definition
 def add_squares(G: Array, Phi: Array) -> None:
     r"""Add $\Phi^\top \Phi$ to the lower triangle of G, which is stored by columns, in place.
-
-    BLAS's `dsyrk`, as scipy.linalg.blas has it, but other threads may go on meanwhile.
 
     >>> G = np.zeros((2, 2), order="F")
     >>> add_squares(G, np.array([[1.0, 2.0]]))
@@ -93,79 +147,58 @@ def add_squares(G: Array, Phi: Array) -> None:
     array([[1., 0.],
            [2., 4.]])
     """
-    Phi = np.ascontiguousarray(Phi, dtype=float)
-    k, m = Phi.shape
+    m = Phi.shape[1]
     if G.shape != (m, m) or G.dtype != float or not G.flags.f_contiguous or not G.flags.writeable:
         raise ValueError(f"G must be a writable {m} x {m} matrix of floats stored by columns, got shape {G.shape}")
-    call("dsyrk", b"L", b"N", m, k, 1.0, Phi, max(1, m), 1.0, G, max(1, m))
+    G += np.tril(Phi.T @ Phi)
 
 
-def factor(A: Array) -> int:
-    r"""Put the Cholesky factor of A, which is stored by rows, in the place of what is on and above its diagonal.
+def conjugate_gradients(
+    times: Callable[[Array], Array],
+    b: Array,
+    *,
+    iterations: int,
+    tol: float,
+    inner: Callable[[Array, Array], Any] = np.vdot,
+) -> tuple[Array, list[float]]:
+    r"""Solve $Ax = b$ for a positive definite A known by its products, and the relative residual after each of them.
 
-    It is L transposed: LAPACK counts by columns. Returns 0, or at which row the factorisation broke down.
+    `inner` is an inner product in which A is self-adjoint, where that is not $u^\top v$. It ends at a relative residual
+    of `tol`, after so many iterations, or where A shows a direction without positive curvature.
 
-    >>> A = np.array([[4.0, 2.0], [2.0, 5.0]])
-    >>> factor(A), A
-    (0, array([[2., 1.],
-           [2., 2.]]))
+    >>> conjugate_gradients(lambda v: 2 * v, np.array([4.0]), iterations=5, tol=1e-9)
+    (array([2.]), [0.0])
     """
-    failed = ctypes.c_int(0)
-    call("dpotrf", b"L", len(A), A, max(1, len(A)), failed)
-    return failed.value
-
-
-def solve_ridges(K: Array, t: Array, ridges: Array) -> Array:
-    r"""Solve $(K + \text{ridge}\, I)\, a = t$ for every ridge, a column each, from one reduction $K = Q T Q^\top$.
-
-    T is tridiagonal. It takes about a third of the time of the eigendecomposition and, as
-    $(K + \text{ridge}\, I)^{-1} t = Q (T + \text{ridge}\, I)^{-1} Q^\top t$, leaves a system that is solved in O(n) for
-    each ridge. The ridges have to be clear of the rounding of K.
-
-    >>> solve_ridges(np.eye(2), np.array([2.0, 4.0]), np.array([1.0, 3.0]))
-    array([[1. , 0.5],
-           [2. , 1. ]])
-    """
-    n = len(K)
-    if n == 1:
-        return t[:, None] / (K + ridges)
-    H, d, e, tau, _ = lapack.dsytrd(K, lower=1, lwork=int(lapack.dsytrd_lwork(n, lower=1)[0]))
-    # Q leaves the first entry alone; below, it is a product of reflections that H holds under its diagonal.
-    reflections = np.asfortranarray(H[1:, : n - 1])
-
-    def rotate(B: Array, trans: str) -> Array:
-        below = np.asfortranarray(B[1:])
-        room = int(lapack.dormqr("L", trans, reflections, tau, below, -1)[1][0])
-        return np.vstack([B[:1], lapack.dormqr("L", trans, reflections, tau, below, room)[0]])
-
-    s = rotate(t[:, None], "T")[:, 0]
-    solved = np.empty((n, len(ridges)))
-    for j, ridge in enumerate(ridges):
-        _, _, solved[:, j], failed = lapack.dptsv(d + ridge, e, s)
-        if failed:
-            solved[:, j] = rotate(solve_ridge(K, t, float(ridge))[:, None], "T")[:, 0]
-    return rotate(solved, "N")
-
-
-def largest_row_sum(A: Array) -> float:
-    r"""$\max_i \sum_j |A_{ij}|$, the norm of a symmetric matrix that its condition number is stated in."""
-    return max(float(np.abs(A[rows]).sum(axis=1).max()) for rows in slabs(len(A), A.shape[1], entries=2**16))
+    x, r, p = np.zeros_like(b), b.copy(), b
+    rr = float(inner(r, r))
+    first, residuals = rr, list[float]()
+    while len(residuals) < iterations and rr > tol**2 * first:
+        Ap = times(p)
+        curvature = float(inner(p, Ap))
+        if not curvature > 0:
+            break
+        step = rr / curvature
+        x += step * p
+        r -= step * Ap
+        rr, before = float(inner(r, r)), rr
+        p = r + (rr / before) * p
+        residuals.append((max(rr, 0.0) / first) ** 0.5)
+    return x, residuals
 
 
 def refuse_indefinite(K: Array, slack: float) -> None:
     """Refuse a K with an eigenvalue below -slack: what is to be minimised would have no minimum."""
     try:
-        linalg.cholesky(K + max(slack, np.finfo(float).tiny) * np.eye(len(K)), lower=True, check_finite=False)
-    except linalg.LinAlgError:
+        np.linalg.cholesky(K + max(slack, TINY) * np.eye(len(K)))
+    except np.linalg.LinAlgError:
         raise indefinite(K) from None
 
 
 def indefinite(K: Array) -> ValueError:
-    """What to say of a K that is no Gram matrix."""
-    lowest = linalg.eigvalsh(K, subset_by_index=(0, 0), check_finite=False)[0]
+    """What to say of a K that is not a Gram matrix."""
     return ValueError(
-        f"K must be positive semidefinite, but it has the eigenvalue {lowest:.3g}: it is not the Gram matrix of a "
-        "kernel, and the objective has no minimum"
+        f"K must be positive semidefinite, but it has the eigenvalue {np.linalg.eigvalsh(K)[0]:.3g}: it is not the "
+        "Gram matrix of a kernel, and the objective has no minimum"
     )
 
 

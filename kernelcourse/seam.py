@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 STATES = ("on", "off", "always")
-ENGINE = ("gram", "counts")  # the modules of `_engine` that hold twins
+ENGINE = ("gram", "counts", "linalg", "svm", "logistic", "steps", "search", "blocks")  # the modules that hold twins
 
 
 class Twin(NamedTuple):

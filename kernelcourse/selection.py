@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
-from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._engine.threads import side_by_side, workers
 from .estimators.base import one_column
 from .gram import center, centered_targets
 from .kernels.kernel import Kernel
 from .linalg import refuse_negative
+from .seam import definition
 from .validation import Array, generator, numeric, real, same_kind, same_length, square, vector, warn, whole
 
 Split = tuple[Any, Any]  # indices of the training points, indices of the points held out
+Metric = Callable[[Any, Any], float]  # of the targets and the predictions
 
 
-def k_fold(n: int, k: int, rng: Any = None) -> list[Split]:
+def k_fold(n: int, k: int, *, rng: Any = None) -> list[Split]:
     """Split n points into k folds of nearly equal size, in random order; each is held out once (lecture K14).
 
     >>> [sorted(held_out.tolist()) for _, held_out in k_fold(4, 2, rng=0)]
@@ -74,7 +74,7 @@ def accuracy(y: Any, prediction: Any) -> float:
     return float(np.mean(y == prediction))
 
 
-def _fresh(estimator: Any, **params: Any) -> Any:
+def fresh(estimator: Any, **params: Any) -> Any:
     """An unfitted copy with some parameters changed."""
     return type(estimator)(**deepcopy(estimator.get_params(deep=False))).set_params(**params)
 
@@ -83,9 +83,7 @@ def _rows(X: Any, indices: Any) -> Any:
     return X[indices] if isinstance(X, np.ndarray) else [X[i] for i in indices]
 
 
-def cross_validate(
-    estimator: Any, X: Any, y: Any, folds: Iterable[Split], metric: Callable[[Any, Any], float] | None = None
-) -> Array:
+def cross_validate(estimator: Any, X: Any, y: Any, folds: Iterable[Split], metric: Metric | None = None) -> Array:
     """Fit on each split's training points and score on those held out; `metric(y, prediction)`, by default `score`.
 
     >>> from kernelcourse.estimators import Ridge
@@ -98,7 +96,7 @@ def cross_validate(
     same_length(y, "y", len(X))
     scores = []
     for train, test in _splits(folds, len(X)):
-        model = _fresh(estimator).fit(_rows(X, train), y[train])
+        model = fresh(estimator).fit(_rows(X, train), y[train])
         held_out = _rows(X, test)
         scores.append(model.score(held_out, y[test]) if metric is None else metric(y[test], model.predict(held_out)))
     return np.array(scores)
@@ -143,7 +141,7 @@ def grid_search(
     y: Any,
     grid: Mapping[str, Iterable[Any]],
     folds: Iterable[Split],
-    metric: Callable[[Any, Any], float] | None = None,
+    metric: Metric | None = None,
     *,
     larger_is_better: bool | None = None,
 ) -> Search:
@@ -167,76 +165,23 @@ def grid_search(
         larger_is_better = metric is not mean_squared_error
     y = one_column(y)
     folds = _splits(folds, len(_indexable(X)))
-    scores = _along_paths(estimator, X, y, settings, folds, metric)
-    if scores is None:
-        scores = np.array([cross_validate(_fresh(estimator, **s), X, y, folds, metric).mean() for s in settings])
+    scores = mean_scores(estimator, X, y, settings, folds, metric)
     if np.isnan(scores).all():
         raise ValueError("every setting of the grid has the score NaN: none is the best")
     if np.isnan(scores).any():
         first = settings[int(np.isnan(scores).argmax())]
         warn(f"{np.isnan(scores).sum()} of {len(scores)} settings have the score NaN and are left out, first {first!r}")
     best = int(np.nanargmax(scores) if larger_is_better else np.nanargmin(scores))
-    fitted = _fresh(estimator, **settings[best]).fit(X, y)
+    fitted = fresh(estimator, **settings[best]).fit(X, y)
     return Search(settings, scores, settings[best], float(scores[best]), fitted)
 
 
-def _along_paths(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    settings: list[dict[str, Any]],
-    folds: list[Split],
-    metric: Callable[[Any, Any], float] | None,
-) -> Array | None:
-    """The mean scores of all settings where fits can share their work, else None.
-
-    Every kernel's Gram matrix is computed once and cut for each fold, and all values of the parameter that an estimator
-    calls its path (the ridge of `KernelRidge`, the lam of `KernelSVM`) are solved for together.
-    """
-    path = vars(type(estimator)).get("path")  # of the class itself: a subclass may fit in another way
-    if path is None or path not in settings[0]:
-        return None
-    scores = np.empty((len(settings), len(folds)))
-    groups: dict[tuple[Any, ...], list[int]] = {}
-    for i, setting in enumerate(settings):
-        groups.setdefault(tuple(id(value) for name, value in setting.items() if name != path), []).append(i)
-    # So many Gram matrices are there at once: with the folds of one alone, some threads would wait for the last fold.
-    in_threads, kernels = type(estimator).path_in_threads, list(groups.values())
-    at_once = workers() if in_threads else 1
-    for batch in (kernels[i : i + at_once] for i in range(0, len(kernels), at_once)):
-        jobs: list[Callable[[], list[float] | None]] = []
-        for members in batch:
-            model = _fresh(estimator, **settings[members[0]])
-            points = model._training_points(X)
-            same_length(y, "y", len(points))
-            K = model.kernel_(points)
-            values = [settings[i][path] for i in members]
-            jobs += [partial(_fold_scores, _fresh(model), K, y, fold, values, metric) for fold in folds]
-        found = side_by_side(jobs) if in_threads else [job() for job in jobs]
-        places = [(members, fold) for members in batch for fold in range(len(folds))]
-        for (members, fold), column in zip(places, found, strict=True):
-            if column is None:
-                return None
-            scores[members, fold] = column
-    return scores.mean(axis=1)
-
-
-def _fold_scores(
-    model: Any,
-    K: Array,
-    y: Any,
-    fold: Split,
-    values: list[Any],
-    metric: Callable[[Any, Any], float] | None,
-) -> list[float] | None:
-    """The score for every value along the path, or None where the model wants a fit for each."""
-    train, test = fold
-    # Twice as fast as `K[np.ix_(train, train)]`.
-    predictions = model._along_path(K[train].take(train, axis=1), y[train], K[test].take(train, axis=1), values)
-    if predictions is None:
-        return None
-    judge = model._agreement if metric is None else metric
-    return [judge(y[test], prediction) for prediction in predictions]
+@definition
+def mean_scores(
+    estimator: Any, X: Any, y: Any, settings: list[dict[str, Any]], folds: list[Split], metric: Metric | None
+) -> Array:
+    """The mean score of each setting over the folds."""
+    return np.array([cross_validate(fresh(estimator, **s), X, y, folds, metric).mean() for s in settings])
 
 
 class RidgePath(NamedTuple):
@@ -329,7 +274,12 @@ def alignment_weights(grams: Sequence[Any], t: Any) -> Array:
     >>> alignment_weights([np.outer(t, t), np.eye(4)], t).round(6)
     array([1., 0.])
     """
-    from scipy.optimize import nnls
+    try:
+        from scipy.optimize import nnls
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "alignment_weights solves a non-negative least squares problem with scipy: install it"
+        ) from error
 
     grams = list(grams)
     if not grams:

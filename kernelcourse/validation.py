@@ -7,15 +7,14 @@ import sys
 import warnings
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._engine.threads import compiled, in_threads, slabs
+from .seam import definition
 
 Array = NDArray[np.float64]
-TILE = 128  # rows and columns of a matrix that are looked at together
 
 
 class KernelCourseWarning(UserWarning):
@@ -118,15 +117,14 @@ def _is_text(labels: Any) -> bool:
     return labels.dtype.kind in "US" or (labels.dtype == object and all(isinstance(v, (str, bytes)) for v in labels))
 
 
+@definition
 def square(K: ArrayLike, name: str = "K") -> Array:
     """`K` as a finite square float matrix that is symmetric up to rounding."""
-    if _seen_to_be_symmetric(K):
-        return K
     array = points(K, name)
     n, m = array.shape
     if n != m:
         raise ValueError(f"{name} must be square, got shape {array.shape}")
-    if not _symmetric(array, 0.0) and not _symmetric(array, 1e-6 * float(np.abs(array).max())):  # of single precision
+    if not is_symmetric(array) and not is_symmetric(array, 1e-6 * float(np.abs(array).max())):  # of single precision
         i, j = np.unravel_index(np.argmax(np.abs(array - array.T)), array.shape)
         raise ValueError(
             f"{name} must be symmetric, but {name}[{i}, {j}] = {float(array[i, j])!r} and "
@@ -135,37 +133,14 @@ def square(K: ArrayLike, name: str = "K") -> Array:
     return array
 
 
-def _seen_to_be_symmetric(K: Any) -> TypeGuard[Array]:
-    """Whether one pass of a compiled loop finds K to be what is wanted, as is the rule; if not, others say what is not.
+@definition
+def is_symmetric(K: Array, slack: float = 0.0) -> bool:
+    """Whether no entry is further than `slack` from its mirror image.
 
-    >>> _seen_to_be_symmetric([[1.0, 0.0], [0.0, 1.0]])
-    False
+    >>> is_symmetric(np.array([[1.0, 2.0], [2.5, 1.0]]), 0.5)
+    True
     """
-    if type(K) is not np.ndarray or K.dtype != np.float64 or K.ndim != 2 or K.shape[0] != K.shape[1]:
-        return False
-    if not (K.flags.c_contiguous and K.flags.writeable) or (loops := compiled(K.size)) is None:
-        return False
-    seen: list[bool] = []
-    in_threads(lambda rows: seen.append(loops.symmetric(K, rows.start, rows.stop)), _tiles(K), K.size)
-    return all(seen)
-
-
-def _tiles(K: Array) -> list[slice]:
-    return list(slabs(len(K), 1, entries=TILE))
-
-
-def _symmetric(K: Array, slack: float) -> bool:
-    """Tile by tile: a tile and its mirror image fit into the processor's cache, and no second matrix is needed."""
-    apart: list[slice] = []
-
-    def compare(rows: slice) -> None:
-        for columns in _tiles(K)[rows.start // TILE :]:
-            one, other = K[rows, columns], K[columns, rows].T
-            if not apart and not (np.array_equal(one, other) if slack == 0 else np.abs(one - other).max() <= slack):
-                apart.append(rows)
-
-    in_threads(compare, _tiles(K), K.size)
-    return not apart
+    return bool(np.abs(K - K.T).max() <= slack)
 
 
 def signs(y: ArrayLike, name: str = "y", *, length: int | None = None) -> Array:

@@ -56,6 +56,8 @@ LIBRARY = [p for p in MODULES if "course" not in p.relative_to(PACKAGE).parts]
 def test_imports_go_one_way(path):
     own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
     inside, _ = imports(path)
+    if own == "_engine":
+        return  # it stands beside the layers: only seam.py reaches it, by name
     for other in inside & set(RANK):
         assert RANK[other] <= RANK[own], f"{own} imports {other}, which stands on top of it"
     if own == "algorithms":

@@ -42,9 +42,8 @@ from kernelcourse import (
     svm_sgd,
 )
 from kernelcourse._engine import gram as tiles
-from kernelcourse._engine import pools
+from kernelcourse._engine import pools, svm
 from kernelcourse._engine import threads as fast
-from kernelcourse.algorithms import svm
 from kernelcourse.linalg import solve_ridge, solve_ridges
 from kernelcourse.validation import KernelCourseWarning, square
 

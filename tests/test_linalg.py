@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 from kernelcourse import Gaussian, KernelCourseWarning, dual_weights
-from kernelcourse.linalg import factor, solve_ridge, times
+from kernelcourse._engine.linalg import factor, times
+from kernelcourse.linalg import cholesky, cholesky_solve, conjugate_gradients, solve_ridge
+from kernelcourse.seam import engine
 
 
 def test_ill_conditioned_solves_against_fifty_digits():
@@ -76,3 +78,48 @@ def test_a_factor_in_place_leaves_the_other_triangle_alone():
     np.testing.assert_allclose(U.T @ U, K, atol=1e-13)
     np.testing.assert_array_equal(np.tril(A, -1), np.tril(K, -1))
     assert factor(np.diag([1.0, 2.0, -3.0, 4.0])) == 3
+
+
+@pytest.mark.parametrize("state", ["on", "off"])
+@pytest.mark.parametrize(
+    ("K", "trouble"),
+    [
+        (np.ones((3, 3)), "broke down.* leaving out 2 of 3"),
+        (np.array([[1.0, 1 - 3e-16], [1 - 3e-16, 1.0]]), "reciprocal condition number .* leaving out 1 of 2"),
+    ],
+)
+def test_the_same_warning_with_and_without_the_engine(state, K, trouble):
+    with engine(state), pytest.warns(KernelCourseWarning, match=trouble):
+        np.testing.assert_allclose(K @ solve_ridge(K, np.ones(len(K)), 0.0), 1.0)
+
+
+@pytest.mark.parametrize("state", ["on", "off"])
+def test_a_gram_matrix_that_is_singular_up_to_rounding_has_a_factor(state):
+    K = Gaussian(3.0)(np.linspace(0, 1, 200)[:, None])  # of rank 10 or so
+    with engine(state):
+        L = cholesky(K)
+        np.testing.assert_allclose(L @ L.T, K, atol=1e-12)
+        np.testing.assert_array_equal(L, np.tril(L))
+        np.testing.assert_allclose(K @ cholesky_solve(L, K[:, 3]), K[:, 3], atol=1e-6)
+        with pytest.raises(ValueError, match="K must be positive semidefinite, but it has the eigenvalue -1:"):
+            cholesky(np.diag([1.0, 2.0, -1.0]))
+        with pytest.raises(OverflowError, match="too large for a float"):
+            cholesky(np.diag([1e308, 1e308]))
+
+
+def test_conjugate_gradients_in_another_inner_product():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(30, 30))
+    M, W, b = A @ A.T + np.eye(30), rng.uniform(0.1, 1, size=30), rng.normal(size=30)
+    solution = np.linalg.solve(np.eye(30) + W[:, None] * M, b)  # not symmetric, but self-adjoint in u'Mv
+    x, residuals = conjugate_gradients(
+        lambda v: v + W * (M @ v), b, iterations=200, tol=1e-12, inner=lambda u, v: u @ M @ v
+    )
+    np.testing.assert_allclose(x, solution, atol=1e-9)
+    assert residuals[-1] <= 1e-12 < residuals[-2]
+    assert len(conjugate_gradients(lambda v: M @ v, b, iterations=3, tol=1e-12)[1]) == 3
+
+
+def test_conjugate_gradients_end_where_the_curvature_is_not_positive():
+    x, residuals = conjugate_gradients(lambda v: -v, np.ones(3), iterations=10, tol=1e-9)
+    assert residuals == [] and (x == 0).all()

@@ -211,3 +211,8 @@ def test_text_is_not_compared_with_numbers():
     with pytest.raises(ValueError, match="y and prediction hold labels of different kinds"):
         accuracy(np.array([0, 1]), np.array(["0", "1"], dtype=object))
     assert accuracy([True, False], [1, 1]) == 0.5
+
+
+def test_an_order_of_chance_is_asked_for_by_name():
+    with pytest.raises(TypeError, match="positional"):
+        k_fold(10, 2, 0)

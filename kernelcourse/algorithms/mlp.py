@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..validation import Array, choice, generator, points, real, same_length, vector, whole
-from .logistic import _log_softmax, _s
+from .logistic import expit
+from .softmax import log_softmax
 
 Loss = Callable[[Array, Array], tuple[float, Array]]
 
@@ -65,7 +66,7 @@ class Activation(NamedTuple):
 ACTIVATIONS: dict[str, Activation] = {
     "tanh": Activation(np.tanh, lambda h: 1 - h**2, gain=1.0),
     "relu": Activation(lambda z: np.maximum(z, 0), lambda h: (h > 0).astype(float), gain=2.0),
-    "sigmoid": Activation(_s, lambda h: h * (1 - h), gain=1.0),
+    "sigmoid": Activation(expit, lambda h: h * (1 - h), gain=1.0),
 }
 
 
@@ -180,7 +181,7 @@ def softmax_cross_entropy(Z: ArrayLike, Y: ArrayLike) -> tuple[float, Array]:
     Z, Y = _outputs_and_targets(Z, Y)
     if Y.min() < 0 or np.abs(Y.sum(axis=1) - 1).max() > 1e-6:
         raise ValueError(f"each row of Y must be one-hot, or probabilities that sum to 1, got for example {Y[0]}")
-    log_p = _log_softmax(Z)
+    log_p = log_softmax(Z)
     return -float((Y * log_p).sum()) / len(Z), (np.exp(log_p) - Y) / len(Z)
 
 

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..seam import definition
 from ..validation import Array, numeric, points, same_length, signs, vector, whole
-
-BLOCK = 64  # entries of a row that are looked at together
 
 
 def squared_distances_to(K_test: ArrayLike, k_test: ArrayLike, k_train: ArrayLike) -> Array:
@@ -79,25 +78,17 @@ def nearest(D: ArrayLike, kappa: int) -> NDArray[np.intp]:
     array([[1, 2]])
     """
     D, kappa = _distances_and_kappa(D, kappa)
-    return _largest(-D, kappa)
+    return largest(-D, kappa)
 
 
-def _largest(K: Array, kappa: int) -> NDArray[np.intp]:
-    """The indices of the largest entries in each row of K, the largest first, without sorting the rest.
+@definition
+def largest(K: Array, kappa: int) -> NDArray[np.intp]:
+    """The indices of the kappa largest entries in each row of K, the largest first; equals in the order they stand in.
 
-    Cut into blocks, a row has at least as many entries as blocks that reach the kappa-th largest maximum of a block.
-    So the kappa largest are among those that do, and those are few.
+    >>> largest(np.array([[1.0, 3.0, 3.0]]), 2)
+    array([[1, 2]])
     """
-    m, n = K.shape
-    if n < 4 * kappa * BLOCK:
-        return np.argsort(-K, axis=1, kind="stable")[:, :kappa]
-    whole_blocks = n - n % BLOCK
-    maxima = K[:, :whole_blocks].reshape(m, -1, BLOCK).max(axis=2)
-    bound = np.partition(maxima, -kappa, axis=1)[:, -kappa]
-    i, j = np.nonzero(bound[:, None] <= K)
-    order = np.lexsort((-K[i, j], i))  # by rows, the largest first; a stable sort, so equals stay in order
-    first = np.searchsorted(i, np.arange(m))
-    return j[order][first[:, None] + np.arange(kappa)]
+    return np.argsort(-K, axis=1, kind="stable")[:, :kappa]
 
 
 def _class_labels(labels: ArrayLike, name: str) -> NDArray[Any]:
@@ -150,7 +141,7 @@ def kernel_neighbors(
         return vote(y[nearest(squared_distances_to(K_test, k_test, k_train), kappa)])
     # A radial kernel: the nearest has the largest k. Next to 1 a small k would be lost, and all distances tie.
     K_test, kappa = _distances_and_kappa(K_test, kappa)
-    neighbours = _largest(K_test, kappa)
+    neighbours = largest(K_test, kappa)
     if (k_test - 2 * K_test[np.arange(m), neighbours[:, 0]] + k_train[0] < 0).any():
         squared_distances_to(K_test, k_test, k_train)  # which says so, if that is more than rounding
     return vote(y[neighbours])

@@ -6,14 +6,13 @@ below sum the same terms in different orders: where a score is 0 up to rounding 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._engine.threads import compiled, in_rows
-from ..linalg import add_multiple
+from ..seam import definition
 from ..validation import Array, generator, points, real, signs, square, vector, whole
 
 
@@ -90,27 +89,25 @@ def kernel_perceptron(
     """
     K = square(K)
     y = signs(y, length=len(K))
-    alpha = np.zeros(len(K), dtype=int)
-    f = np.zeros(len(K))
+    max_epochs = whole(max_epochs, "max_epochs", at_least=1)
+    return count_mistakes(K, y, _orders(len(K), max_epochs, shuffle=shuffle, rng=rng))
+
+
+@definition
+def count_mistakes(K: Array, y: Array, orders: Iterable[NDArray[np.int_]]) -> PerceptronFit:
+    """Passes over the points in these orders, until one goes without a mistake."""
+    alpha, f = np.zeros(len(K), dtype=int), np.zeros(len(K))
     epochs, separated = 0, False
-    loops = compiled(K.size)
-    rows, epoch = (K, _epoch) if loops is None else (in_rows(K), loops.perceptron_epoch)
-    for order in _orders(len(K), whole(max_epochs, "max_epochs", at_least=1), shuffle=shuffle, rng=rng):
-        epochs, separated = epochs + 1, epoch(rows, y, order, alpha, f) == 0
+    for order in orders:
+        epochs, separated = epochs + 1, True
+        for i in order.tolist():
+            if y[i] * f[i] <= 0:
+                alpha[i] += 1
+                f += y[i] * K[i]  # K is symmetric: its row i is its column i
+                separated = False
         if separated:
             break
     return PerceptronFit(alpha, int(alpha.sum()), epochs, separated)
-
-
-def _epoch(K: Array, y: Array, order: NDArray[np.int_], alpha: NDArray[np.int_], f: Array) -> int:
-    """One pass over the points in this order: changes alpha and f, and says how many mistakes it met."""
-    mistakes, labels = 0, y.tolist()
-    for i in order.tolist():
-        if labels[i] * f.item(i) <= 0:
-            alpha[i] += 1
-            add_multiple(f, labels[i], K[i])  # K is symmetric: its row i is its column i, and contiguous
-            mistakes += 1
-    return mistakes
 
 
 def kernel_perceptron_list(

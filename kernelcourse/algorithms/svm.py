@@ -18,15 +18,13 @@ $$\frac{P - D}{2\,\text{lam}} = \sum_i (C - \alpha_i) \max\{0, 1 - y_i f(x_i)\} 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg
 
-from .._engine.threads import compiled, in_rows, one_thread
-from ..linalg import add_multiple, factor, indefinite, refuse_indefinite, times
+from ..linalg import EPS, SLACK, cholesky, cholesky_solve, refuse_indefinite
+from ..seam import definition
 from ..validation import Array, flag, generator, points, real, signs, square, vector, warn, whole
 
 
@@ -164,16 +162,16 @@ def kernel_svm_by_the_book(
     """
     K, y, lam = _problem(K, y, lam)
     gap, max_epochs = real(gap, "gap", above=0), whole(max_epochs, "max_epochs", at_least=1)
-    dual, n, C = _dual(K, y, lam, offset=False), len(y), C_from_lam(lam, n=len(y))
+    dual, n, C = dual_problem(K, y, lam, offset=False), len(y), C_from_lam(lam, n=len(y))
     Q = y[:, None] * K * y  # D_y K D_y
     alpha, margins = np.zeros(n), np.zeros(n)
-    epochs, point = 0, _certify(dual, np.zeros(n))
+    epochs, point = 0, certify(dual, np.zeros(n))
     while point.gap > gap and epochs < max_epochs:
         for i in range(n):
             step = min(C, max(0.0, alpha[i] + (1 - margins[i]) / dual.diag[i])) - alpha[i]
             alpha[i] += step
             margins += step * Q[i]
-        epochs, point = epochs + 1, _certify(dual, y * alpha)
+        epochs, point = epochs + 1, certify(dual, y * alpha)
     if not point.gap <= gap:
         warn(_stopped_before(point.gap, gap, f"max_epochs={max_epochs} ran out"))
     return _fit(dual, point, steps=epochs * n, lam=lam)
@@ -191,8 +189,8 @@ def kernel_svm(
     r"""The SVM without offset: the minimum of `svm_objective` (lecture K, K7), to the relative duality gap `gap`.
 
     Steps along one coefficient or a pair come first, each time the one that gains most. They soon show which points
-    are at a bound; then a linear system puts the rest on the margin, exactly. Where C is too large for that to be
-    soon, an interior-point method solves for the points that are still open. A warning says if the gap was missed.
+    are at a bound; then a linear system puts the rest on the margin, exactly: see `descend`. The larger C, the later
+    that is. A warning says if the gap was missed.
 
     `alpha0` is where to start, the solution for a nearby `lam` for example. `K` has to be positive semidefinite: up
     to 500 points that is checked, beyond it is refused only if the solver meets a direction of negative curvature.
@@ -268,19 +266,20 @@ def svm_sgd(K: ArrayLike, y: ArrayLike, *, lam: float, steps: int, rng: Any = No
     """
     K, y, lam = _problem(K, y, lam)
     steps = whole(steps, "steps", at_least=1)
-    hits, total = np.zeros(len(y)), np.zeros(len(y))
-    f = np.zeros(len(y))  # of the hits; the iterate's own is f / (2 lam (t - 1))
-    order = generator(rng).integers(len(y), size=steps)
-    if (loops := compiled(steps * len(y))) is not None:
-        loops.svm_sgd(in_rows(K), y, order, lam, hits, total, f)
-    else:
-        labels = y.tolist()
-        for t, i in enumerate(order.tolist(), start=1):
-            if labels[i] * f.item(i) < 2 * lam * max(t - 1, 1):
-                hits[i] += 1
-                total[i] += steps - t + 1  # this hit is in all iterates from t to the last
-                add_multiple(f, labels[i], K[i])
+    hits, total = hits_and_totals(K, y, generator(rng).integers(len(y), size=steps), lam)
     return total / (lam * steps * (steps + 1)) if averaged else hits / (2 * lam * steps)
+
+
+@definition
+def hits_and_totals(K: Array, y: Array, order: NDArray[np.intp], lam: float) -> tuple[Array, Array]:
+    """How often each point was a hit when visited in this order, and how many iterates its hits are in, summed."""
+    hits, total, f = np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y))  # f of the hits; the iterate's is 1/(2 lam t)
+    for t, i in enumerate(order.tolist(), start=1):
+        if y[i] * f[i] < 2 * lam * max(t - 1, 1):
+            hits[i] += 1
+            total[i] += len(order) - t + 1  # this hit is in all iterates from t to the last
+            f += y[i] * K[i]
+    return hits, total
 
 
 # ---------------------------------------------------------------- for a K that is known to be a Gram matrix
@@ -300,8 +299,8 @@ def solved(
     lam, gap, max_steps = real(lam, "lam", above=0), real(gap, "gap", above=0), whole(max_steps, "max_steps")
     if flag(offset, "offset"):
         _require_both(y)
-    dual = _dual(K, y, lam, offset=offset)
-    point, steps = _solve(dual, _start(dual, alpha0), gap=gap, max_steps=max_steps)
+    dual = dual_problem(K, y, lam, offset=offset)
+    point, steps = descend(dual, _start(dual, alpha0), gap=gap, max_steps=max_steps)
     if not point.gap <= gap:
         warn(_stopped_before(point.gap, gap, _reason(steps, max_steps)))
     return _fit(dual, point, steps=steps, lam=lam)
@@ -322,29 +321,29 @@ def solved_path(
 
 
 def _at_new_bound(alpha: Array, ratio: float) -> Array:
-    """Who was at the bound C goes to the new one, ratio C; the others stay."""
+    """Coefficients at the bound C go to the new one, ratio C; the others stay."""
     return np.where(alpha >= (1 - 1e-8) * alpha.max(), ratio * alpha, alpha)
 
 
 # ---------------------------------------------------------------- the dual, in signed coefficients
 
 
-class _Dual(NamedTuple):
+class Dual(NamedTuple):
     r"""Minimise $\frac12 c^\top K c - y^\top c$ over $lo \le c \le hi$ and, with an offset, $\sum_i c_i = 0$.
 
     In the signed coefficients $c_i = y_i \alpha_i$ the labels are mere targets. The residual $r = y - Kc - b$ is the
-    negative gradient: it says which way each $c_i$ wants to go.
+    negative gradient: its sign says which way each $c_i$ should go.
     """
 
     K: Array
     y: Array
     lo: Array
     hi: Array
-    diag: Array  # of K, a zero raised to _TINY: a step divided by it runs straight to a bound
+    diag: Array  # of K, a zero raised to TINY: a step divided by it runs straight to a bound
     offset: bool
 
 
-class _Point(NamedTuple):
+class Point(NamedTuple):
     """A feasible c with its certificate."""
 
     c: Array
@@ -354,33 +353,30 @@ class _Point(NamedTuple):
     objective: float  # P / (2 lam)
 
 
-_Solver = Callable[[Array, float], tuple[Array, float]]
-
-MANY, FEWEST = 2000, 500  # coefficients: so many are passed over in parts, and a part has at least so many
-_TINY = 1e-200
-_SLACK = 1e-5  # an eigenvalue above -_SLACK max_i K_ii passes for rounding, that of a K kept in single precision too
+TINY = 1e-200
 
 
-def _dual(K: Array, y: Array, lam: float, *, offset: bool) -> _Dual:
+def dual_problem(K: Array, y: Array, lam: float, *, offset: bool) -> Dual:
+    """The dual of the SVM; refuses a K that shows itself to be indefinite, and a C beyond floating point."""
     C, diag = C_from_lam(lam, n=len(y)), np.diag(K)
     if len(K) <= 500 or diag.min() < 0:
-        refuse_indefinite(K, _SLACK * np.abs(diag).max())
+        refuse_indefinite(K, SLACK * np.abs(diag).max())
     if C > 1e150:
         raise ValueError(f"lam is too small: C = 1 / (2 n lam) = {C:g} leaves floating point no room, got lam={lam!r}")
-    lo, hi = np.minimum(0.0, C * y), np.maximum(0.0, C * y)
-    return _Dual(in_rows(K), y, lo, hi, np.maximum(diag, _TINY), offset)
+    return Dual(K, y, np.minimum(0.0, C * y), np.maximum(0.0, C * y), np.maximum(diag, TINY), offset)
 
 
-def _certify(dual: _Dual, c: Array) -> _Point:
-    f = times(dual.K, c) if c.any() else np.zeros_like(c)
-    if c @ f < -_SLACK * dual.diag.max() * (c @ c):
-        refuse_indefinite(dual.K, _SLACK * dual.diag.max())
+def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
+    """The point c with its duality gap; f = K c is computed unless it is given."""
+    f = dual.K @ c if f is None else f
+    if c @ f < -SLACK * dual.diag.max() * (c @ c):
+        refuse_indefinite(dual.K, SLACK * dual.diag.max())
     b = _best_offset(dual.y - f, dual.y) if dual.offset else 0.0
     r = dual.y - f - b
     gap = (dual.hi - c) @ np.maximum(0.0, r) + (c - dual.lo) @ np.maximum(0.0, -r)
     gap += abs(b * c.sum())  # what rounding has left of the constraint
     objective = max(0.0, float(c @ f)) / 2 + (dual.hi - dual.lo) @ np.maximum(0.0, dual.y * r)
-    return _Point(c, f, b, float(gap / objective), float(objective))
+    return Point(c, f, b, float(gap / objective), float(objective))
 
 
 def _best_offset(r: Array, y: Array) -> float:
@@ -394,7 +390,7 @@ def _best_offset(r: Array, y: Array) -> float:
     return float(ordered[n_plus - 1] + ordered[n_plus]) / 2
 
 
-def _fit(dual: _Dual, point: _Point, *, steps: int, lam: float) -> SVMFit:
+def _fit(dual: Dual, point: Point, *, steps: int, lam: float) -> SVMFit:
     alpha, C = np.abs(point.c), dual.hi[0] - dual.lo[0]
     support = alpha > 1e-8 * alpha.max()  # an interior point leaves traces where the solution is 0
     on_margin = support & (alpha < (1 - 1e-8) * C)
@@ -403,286 +399,81 @@ def _fit(dual: _Dual, point: _Point, *, steps: int, lam: float) -> SVMFit:
     )
 
 
-# ---------------------------------------------------------------- cheap steps first, exact ones at the end
+# ---------------------------------------------------------------- greedy steps, and a linear system at the end
 
 
-def _solve(dual: _Dual, c: Array, *, gap: float, max_steps: int) -> tuple[_Point, int]:
-    """A point that reaches `gap`, or else the best one met on the way there, and the steps taken."""
+@definition
+def descend(dual: Dual, c: Array, *, gap: float, max_steps: int) -> tuple[Point, int]:
+    """The point with the smallest duality gap met on the way to `gap`, and the steps taken.
 
-    def rank(p: _Point) -> tuple[bool, float]:
-        return p.gap > gap, p.objective
-
-    n, steps = len(c), 0
-    best = point = _certify(dual, c)
-
-    # First a look at a warm start. For few points, more than three passes cost more than they save below; a pass is
-    # O(n^2) and what comes below O(n^3), so that for many points more of them pay.
-    passes = 3 if n < 1000 and compiled(n * n) is None else max(18, n // 100)
-    for number in range(passes + 1):
-        if best.gap <= gap or steps >= max_steps:
-            return best, steps
-        if number > 0:
-            c, took = _pass(dual, point, first=number == 1, most=max_steps - steps)
-            steps += took
-            point = _certify(dual, c)
-        # Far away, guesses at who is at a bound are seldom good, and for many points each costs a large system.
-        if point.gap < (0.1 if n < MANY else 0.01 if number < 3 else 0.03) or number == passes:
-            point, took = _put_on_margin(dual, point, min(5, max_steps - steps))
-            steps += took
-        best = min(best, point, key=rank)
-
-    size = max(500, 2 * int(np.count_nonzero((dual.lo < point.c) & (point.c < dual.hi))))
-    while best.gap > gap and steps < max_steps:
-        point, took = _solve_open(dual, point, min(size, n), gap=gap, max_steps=max_steps - steps)
-        steps += took
-        best = min(best, point, key=rank)
-        if size >= n:
+    n steps cost as much as a certificate: O(n^2). Each time there is one, the guess is tried which points will end
+    at a bound.
+    """
+    best = last = certify(dual, c)
+    c, steps, took = c.copy(), 0, 1
+    while best.gap > gap:
+        best = min(best, put_on_margin(dual, last), key=lambda point: point.gap)
+        if best.gap <= gap or steps >= max_steps or took == 0:
             break
-        size *= 2
+        r, took = dual.y - last.f, 0
+        rounding = EPS * dual.diag.max() * np.abs(c).max()
+        while took < min(len(c), max_steps - steps) and take_best_step(dual, c, r, rounding):
+            took += 1
+        steps, last = steps + took, certify(dual, c.copy())
+        best = min(best, last, key=lambda point: point.gap)
     return best, steps
 
 
-def _pass(dual: _Dual, point: _Point, *, first: bool, most: int) -> tuple[Array, int]:
-    """A cheap step for three of four coefficients.
+def take_best_step(dual: Dual, c: Array, r: Array, rounding: float) -> bool:
+    r"""Change the pair of coefficients that gains most, or without an offset the one, keeping $r = y - Kc$.
 
-    Of many, more than a processor's cache has room for, those are left out from the second pass on that are at a bound
-    and want to stay there most. A copy of the others' part of K is read faster, and many times as many steps pay.
+    A pair moves against each other, $c_i$ up and $c_j$ down: $i$ has the largest residual that can still go up, and
+    $j$ gains most with it, $(r_i - r_j)^2 / 2$ over the curvature $K_{ii} + K_{jj} - 2K_{ij}$. One alone moves by
+    $\delta$ and gains $\delta r_i - \frac12 \delta^2 K_{ii}$. Returns False where there is nothing left to gain.
     """
-    n, c, r = len(point.c), point.c.copy(), dual.y - point.f
-    wish = _wish(dual, point)
-    size = max(FEWEST, int(1.2 * np.count_nonzero(wish > 0)))
-    if first or n < MANY or size > 0.7 * n:
-        return c, _descend(dual, c, r, min(max(1, 3 * n // 4), most))
-    chosen = np.argpartition(-wish, size - 1)[:size]
-    chosen.sort()
-    K = _among(dual.K, chosen)
-    part = _Dual(K, dual.y[chosen], dual.lo[chosen], dual.hi[chosen], dual.diag[chosen], dual.offset)
-    moved = c[chosen]
-    took = _descend(part, moved, r[chosen], min(3 * n, most))
-    c[chosen] = moved
-    return c, took
-
-
-def _wish(dual: _Dual, point: _Point) -> Array:
-    """How much each coefficient wants to leave its bound; those off their bounds more than any."""
-    r = dual.y - point.f - point.b
-    wish = np.where(point.c == dual.lo, r, -r)
-    wish[(dual.lo < point.c) & (point.c < dual.hi)] = np.inf
-    return wish
-
-
-def _descend(dual: _Dual, c: Array, r: Array, steps: int) -> int:
-    """Change c and r = y - K c by cheap steps, and say how many it took."""
-    K, diag, lo, hi = dual.K, dual.diag, dual.lo, dual.hi
-    loops = compiled(K.size)
-    pair_steps, single_steps = (_pair_steps, _single_steps) if loops is None else (loops.pair_steps, loops.single_steps)
-    if dual.offset:
-        return pair_steps(K, diag, lo, hi, c, r, steps)
-    took, block = 0, max(1, steps // 20)  # pairs get around faster, but only single steps change the sum of c
-    while took < steps:
-        pairs = pair_steps(K, diag, lo, hi, c, r, min(block, steps - took))
-        singles = single_steps(K, diag, lo, hi, c, r, min(block, steps - took - pairs))
-        took += pairs + singles
-        if pairs + singles == 0:
-            break
-    return took
-
-
-def _single_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array, steps: int) -> int:
-    r"""Move the $c_i$ that gains most, $\delta r_i - \frac12 \delta^2 K_{ii}$, keeping $r = y - Kc$; steps taken."""
-    half, goal, gain = 0.5 * diag, np.empty_like(r), np.empty_like(r)
-    for step in range(steps):
-        np.divide(r, diag, out=goal)
-        goal += c
-        np.maximum(goal, lo, out=goal)
-        np.minimum(goal, hi, out=goal)
-        delta = goal - c
-        np.multiply(delta, half, out=gain)
-        np.subtract(r, gain, out=gain)
-        gain *= delta
-        i = int(gain.argmax())
-        if delta[i] == 0:
-            return step
-        c[i] = goal[i]
-        add_multiple(r, -delta.item(i), K[i])
-    return steps
-
-
-def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array, steps: int) -> int:
-    r"""Move two coefficients against each other, $c_i$ up and $c_j$ down, keeping $r = y - Kc$; steps taken.
-
-    $i$ has the largest residual that can still go up; $j$ gains most with it, $(r_i - r_j)^2 / 2$ over the curvature
-    $K_{ii} + K_{jj} - 2K_{ij}$.
-    """
-    floor = max(1e-12 * diag.max(), _TINY)  # two points at one place have curvature 0
-    up = np.where(c < hi, 0.0, -np.inf)  # what can go up, as a summand
-    down = np.where(c > lo, 1.0, 0.0)  # what can go down, as a factor
-    gain, curvature = np.empty_like(r), np.empty_like(r)  # used again and again: a step is a few short passes over n
-    for step in range(steps):
-        i = int(np.add(r, up, out=gain).argmax())
-        r_i, room_i = float(r[i]), float(hi[i] - c[i])
-        np.add(diag, diag[i], out=curvature)
-        add_multiple(curvature, -2.0, K[i])
-        np.maximum(curvature, floor, out=curvature)
-        np.subtract(r_i, r, out=gain)
-        gain *= down
-        np.maximum(gain, 0.0, out=gain)
-        gain *= gain
-        gain /= curvature
-        j = int(gain.argmax())
-        if gain[j] == 0 or room_i == 0:
-            return step
-        room_j = float(c[j] - lo[j])
-        delta = min((r_i - float(r[j])) / float(curvature[j]), room_i, room_j)
-        c[i] = hi[i] if delta == room_i else c[i] + delta
-        c[j] = lo[j] if delta == room_j else c[j] - delta
-        for k in (i, j):
-            up[k] = 0.0 if c[k] < hi[k] else -np.inf
-            down[k] = 1.0 if c[k] > lo[k] else 0.0
-        np.subtract(K[j], K[i], out=gain)
-        add_multiple(r, delta, gain)
-    return steps
-
-
-def _put_on_margin(dual: _Dual, point: _Point, rounds: int) -> tuple[_Point, int]:
-    """Guess who is at a bound, solve for the others to have residual 0, guess again: Newton's method on the dual.
-
-    Close to the solution the guess is soon right, and then the answer is exact. The best point is returned, and the
-    number of systems solved.
-    """
-    K, y, lo, hi = dual.K, dual.y, dual.lo, dual.hi
-    best, c, f, b, guess = point, point.c, point.f, point.b, np.zeros(0)
-    for solved in range(rounds):
-        probe = c + (y - f - b) / dual.diag
-        last, guess = guess, np.where(probe <= lo, lo, np.where(probe >= hi, hi, np.nan))
-        free = np.flatnonzero(np.isnan(guess))
-        if len(free) == 0 or np.array_equal(guess, last, equal_nan=True):
-            return best, solved
-        held = np.where(np.isnan(guess), c, guess)
-        f = _moved(K, f, c, held)
-        with one_thread(len(free) < 1000):
-            solve = _kkt_solver(_among(K, free), np.zeros(len(free)), offset=dual.offset)
-            step, step_b = solve((y - f - b)[free], -held.sum())
-        c = held.copy()
-        c[free] += step
-        f = _moved(K, f, held, c)
-        b += step_b
-        balanced = not dual.offset or abs(c.sum()) <= 1e-12 * np.abs(c).sum()
-        if balanced and np.all((lo <= c) & (c <= hi)):
-            tried = _certify(dual, c)
-            f = tried.f
-            best = min(best, tried, key=lambda p: p.gap)
-    return best, rounds
-
-
-def _among(K: Array, chosen: NDArray[np.intp]) -> Array:
-    """A copy of these rows and columns of K."""
-    if len(chosen) > 500:
-        return K[np.ix_(chosen, chosen)]
-    return K.ravel().take(chosen[:, None] * len(K) + chosen)  # faster for few
-
-
-def _moved(K: Array, f: Array, c: Array, to: Array) -> Array:
-    """K to, from f = K c: only what has changed counts."""
-    changed = np.flatnonzero(c != to)
-    if 10 * len(changed) > len(c):  # a copy of many rows costs more than half of all of them read once
-        return times(K, to)
-    return f + (to - c)[changed] @ K[changed]
-
-
-def _solve_open(dual: _Dual, point: _Point, size: int, *, gap: float, max_steps: int) -> tuple[_Point, int]:
-    """Solve for `size` coefficients, the others held: those off their bounds, then those that want to leave theirs
-    most, then those that want to stay least."""
-    K, y, lo, hi, c = dual.K, dual.y, dual.lo, dual.hi, point.c.copy()
-    chosen = np.argpartition(-_wish(dual, point), size - 1)[:size]
-    held = np.delete(np.arange(len(c)), chosen)
-    dual_value = point.objective * (1 - point.gap)
-    c[chosen], steps = _interior_point(
-        _among(K, chosen),
-        y[chosen] - K[np.ix_(chosen, held)] @ c[held],
-        lo[chosen],
-        hi[chosen],
-        c[chosen],
-        total=-c[held].sum() if dual.offset else None,
-        tolerance=max(1e-3 * gap, 1e-14) * max(dual_value, 1e-3 * point.objective),
-        max_steps=min(60, max_steps),
-    )
-    found = _certify(dual, _balanced(c) if dual.offset else c)  # cut short, it leaves the constraint open
-    found, solved = _put_on_margin(dual, found, min(5, max_steps - steps))
-    return found, steps + solved
-
-
-def _interior_point(
-    K: Array, t: Array, lo: Array, hi: Array, c: Array, *, total: float | None, tolerance: float, max_steps: int
-) -> tuple[Array, int]:
-    r"""Minimise $\frac12 c^\top K c - t^\top c$ over $lo \le c \le hi$ and, if `total` is given, $\sum_i c_i$ = total.
-
-    At the minimum $t - Kc - b = z_2 - z_1$ with multipliers $z \ge 0$ that vanish where the rooms $c - lo$ and
-    $hi - c$ do not. Mehrotra's predictor-corrector method lets all products of room and multiplier fall together, and
-    ends when they sum to at most `tolerance`.
-    """
-
-    def residuals(c: Array, b: float) -> tuple[Array, float]:
-        return t - K @ c - b, 0.0 if total is None else total - float(c.sum())
-
-    width, b, steps = hi - lo, 0.0, 0
-    c = np.clip(c, lo + 0.05 * width, hi - 0.05 * width)
-    r, lack = residuals(c, b)
-    room = np.array([c - lo, hi - c])  # (2, n), kept beside c: close to a bound the difference would round to 0
-    z = 1 + np.maximum(0.0, [-r, r])  # (2, n), with r = z[1] - z[0] from the start
-    while steps < max_steps and (np.sum(room * z) > tolerance or abs(lack) > 1e-14 * width.sum()):
-        solve = _kkt_solver(K, (z / room).sum(axis=0), offset=total is not None)
-        d, _, d_z = _barrier_direction(solve, r, lack, room, z, np.zeros_like(z))  # straight at the conditions
-        d_room = np.array([d, -d])
-        a = _longest(room, z, d_room, d_z)
-        mean, ahead = np.mean(room * z), np.mean((room + a * d_room) * (z + a * d_z))
-        # The less that step could gain, the closer to their present mean the products should stay.
-        d, d_b, d_z = _barrier_direction(solve, r, lack, room, z, mean * (ahead / mean) ** 3 - d_room * d_z)
-        d_room = np.array([d, -d])
-        a = 0.995 * _longest(room, z, d_room, d_z)
-        c, b, room, z = c + a * d, b + a * d_b, room + a * d_room, z + a * d_z
-        r, lack = residuals(c, b)
-        steps += 1
-    return np.clip(c, lo, hi), steps
-
-
-def _barrier_direction(
-    solve: _Solver, r: Array, lack: float, room: Array, z: Array, products: Array
-) -> tuple[Array, float, Array]:
-    """The Newton step in c, b and z that would bring room * z to the given products."""
-    goal = products / room
-    d, d_b = solve(r + goal[0] - goal[1], lack)
-    return d, d_b, goal - z - z / room * np.array([d, -d])
-
-
-def _longest(room: Array, z: Array, d_room: Array, d_z: Array) -> float:
-    """The longest step, at most 1, that leaves room and z nonnegative."""
-    return 1 / max(1.0, np.max(-d_room / room), np.max(-d_z / z))
-
-
-def _kkt_solver(K: Array, diagonal: Array, *, offset: bool) -> _Solver:
-    """A solver for d and d_b in `(K + diag(diagonal)) d + d_b = rhs`, `sum(d) = lack`; without offset d_b is 0."""
-    lower = _cholesky(K, diagonal)
+    K, _, lo, hi, diag, offset = dual
+    i = int(np.where(c < hi, r, -np.inf).argmax())
+    slope = np.where(c > lo, r[i] - r, 0.0)
+    curvature = np.maximum(diag[i] + diag - 2 * K[i], max(1e-12 * diag.max(), TINY))  # of two points at one place: 0
+    gains = np.maximum(slope, 0.0) ** 2 / (2 * curvature)
+    j = int(gains.argmax())
     if not offset:
-        return lambda rhs, lack: (linalg.cho_solve(lower, rhs, check_finite=False), 0.0)
-    ones = linalg.cho_solve(lower, np.ones(len(K)), check_finite=False)
+        goal = np.clip(c + r / diag, lo, hi)
+        alone = (goal - c) * (r - diag * (goal - c) / 2)
+        k = int(alone.argmax())
+        if alone[k] >= gains[j]:
+            moved = goal[k] != c[k] and abs(r[k]) > rounding
+            r -= (goal[k] - c[k]) * K[k]
+            c[k] = goal[k]
+            return bool(moved)
+    room_i, room_j = hi[i] - c[i], c[j] - lo[j]
+    delta = min(slope[j] / curvature[j], room_i, room_j)
+    if not (delta > 0 and slope[j] > rounding):
+        return False
+    c[i] = hi[i] if delta == room_i else c[i] + delta
+    c[j] = lo[j] if delta == room_j else c[j] - delta
+    r -= delta * (K[i] - K[j])
+    return True
 
-    def solve(rhs: Array, lack: float) -> tuple[Array, float]:
-        d = linalg.cho_solve(lower, rhs, check_finite=False)
-        d_b = (d.sum() - lack) / ones.sum()
-        return d - d_b * ones, d_b
 
-    return solve
+def put_on_margin(dual: Dual, point: Point) -> Point:
+    """Guess which points end at a bound, and solve for the others to have residual 0: Newton's method on the dual.
 
-
-def _cholesky(K: Array, diagonal: Array) -> tuple[Array, bool]:
-    """Factor K + diag(diagonal), with as little more on the diagonal as a K that is singular up to rounding needs."""
-    for jitter in (1e-13, 1e-11, 1e-9, 1e-7, _SLACK):
-        A = K.copy()
-        np.einsum("ii->i", A)[:] += diagonal + max(jitter * np.diag(K).max(), _TINY)
-        if not factor(A):
-            return A.T, True
-    raise indefinite(K)
+    Close to the solution the guess is right and the answer exact; where it leads out of the box, the point stays.
+    """
+    goal = point.c + (dual.y - point.f - point.b) / dual.diag
+    c = np.clip(goal, dual.lo, dual.hi)
+    free = np.flatnonzero((c == goal) & (dual.diag > TINY))
+    if len(free) == 0:
+        return point
+    c[free] = 0.0
+    L = cholesky(dual.K[np.ix_(free, free)])
+    c[free] = cholesky_solve(L, (dual.y - dual.K @ c)[free])
+    if dual.offset:  # K c + b = y with one more unknown, b, and one more equation, sum(c) = 0
+        per_b = cholesky_solve(L, np.ones(len(free)))
+        c[free] -= c.sum() / per_b.sum() * per_b
+    in_balance = not dual.offset or abs(c.sum()) <= 1e-12 * np.abs(c).sum()
+    return certify(dual, c) if in_balance and np.all((dual.lo <= c) & (c <= dual.hi)) else point
 
 
 # ---------------------------------------------------------------- checks
@@ -698,22 +489,22 @@ def _require_both(y: Array) -> None:
         raise ValueError(f"y must hold both labels -1 and +1, got {y[0]:+g} only: an offset alone fits one class")
 
 
-def _start(dual: _Dual, alpha0: ArrayLike | None) -> Array:
+def _start(dual: Dual, alpha0: ArrayLike | None) -> Array:
     """Signed coefficients to start from: `alpha0` brought into the box and, for an offset, into balance."""
     n = len(dual.y)
     if alpha0 is None:
         return np.zeros(n)
     c = np.clip(dual.y * vector(alpha0, "alpha0", length=n), dual.lo, dual.hi)
-    return _balanced(c) if dual.offset else c
+    return balanced(c) if dual.offset else c
 
 
-def _balanced(c: Array) -> Array:
+def balanced(c: Array) -> Array:
     """Scale the heavier of the two classes down, so that the coefficients sum to 0."""
     plus, minus = c[c > 0].sum(), -c[c < 0].sum()
     if abs(plus - minus) <= 1e-14 * (plus + minus):
         return c  # what is at a bound stays there to the last digit
     lighter = min(plus, minus)
-    return np.where(c > 0, c * (lighter / max(plus, _TINY)), c * (lighter / max(minus, _TINY)))
+    return np.where(c > 0, c * (lighter / max(plus, TINY)), c * (lighter / max(minus, TINY)))
 
 
 def _stopped_before(reached: float, gap: float, why: str) -> str:

@@ -14,8 +14,6 @@ from sklearn.linear_model import LogisticRegression
 
 from kernelcourse.algorithms import logistic as algorithms
 from kernelcourse.algorithms.logistic import (
-    cross_entropy,
-    kernel_softmax,
     logistic,
     logistic_functional_gradient,
     logistic_gradient,
@@ -25,8 +23,12 @@ from kernelcourse.algorithms.logistic import (
     logistic_objective,
     logistic_sgd,
     logistic_sgd_by_the_book,
-    one_hot,
     primal_logistic_gradient_descent,
+)
+from kernelcourse.algorithms.softmax import (
+    cross_entropy,
+    kernel_softmax,
+    one_hot,
     primal_softmax,
     softmax,
     softmax_functional_gradient,
@@ -513,12 +515,12 @@ def test_newton_by_conjugate_gradients_gets_there_alone_and_in_few_products(ridg
 def test_a_newton_step_by_conjugate_gradients_solves_its_system():
     Phi, _ = overlapping(n=20)
     K, r, p = gaussian_gram(Phi), np.linspace(-1, 1, 20), np.linspace(0.05, 0.25, 20)
-    d, Kd, products = algorithms._newton_step_by_cg(K, p, r, 0.1, 1e-10, 100)
+    (d, Kd), products = algorithms.newton_step_by_products(K, p, r, 0.1, 1e-10, 100)
     np.testing.assert_allclose(d, -np.linalg.solve(0.1 * np.eye(20) + p[:, None] * K, r), rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(Kd, K @ d, rtol=1e-6, atol=1e-8)
     assert products <= 25
-    assert algorithms._newton_step_by_cg(K, p, r, 0.1, 1e-10, products) is None  # one product more was needed
-    assert algorithms._newton_step_by_cg(K, p, r, 0.1, 1e-10, products + 1) is not None
+    assert algorithms.newton_step_by_products(K, p, r, 0.1, 1e-10, products)[0] is None  # one product more was needed
+    assert algorithms.newton_step_by_products(K, p, r, 0.1, 1e-10, products + 1)[0] is not None
 
 
 def test_factorisations_take_over_where_the_products_do_not_suffice(monkeypatch):

@@ -14,11 +14,7 @@ from scipy.optimize import approx_fprime
 from sklearn.linear_model import LogisticRegression
 
 from kernelcourse.algorithms.logistic import (
-    cross_entropy,
-    one_hot,
     primal_logistic_gradient_descent,
-    primal_softmax,
-    softmax,
 )
 from kernelcourse.algorithms.mlp import (
     ACTIVATIONS,
@@ -35,6 +31,12 @@ from kernelcourse.algorithms.mlp import (
     squared_error,
 )
 from kernelcourse.algorithms.ridge import dual_weights, primal_weights
+from kernelcourse.algorithms.softmax import (
+    cross_entropy,
+    one_hot,
+    primal_softmax,
+    softmax,
+)
 
 XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 XOR_LABELS = np.array([0, 1, 1, 0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
 from itertools import pairwise
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.svm import SVC
 
+from kernelcourse._engine import svm as fast
 from kernelcourse.algorithms import svm
 from kernelcourse.algorithms.svm import (
     C_from_lam,
@@ -31,6 +33,9 @@ from kernelcourse.algorithms.svm import (
 from kernelcourse.validation import KernelCourseWarning
 
 SOLVERS = [kernel_svm, kernel_svm_with_offset]
+engine_only = pytest.mark.skipif(  # the greedy steps get there too, but take a million of them
+    os.environ.get("KERNELCOURSE_ENGINE") == "off", reason="of the solver in the engine"
+)
 WITHOUT_OFFSET = [kernel_svm, kernel_svm_by_the_book]
 
 
@@ -204,10 +209,10 @@ def test_offset_version_agrees_with_scikit_learn(C):
 def test_the_book_s_coordinate_ascent_finds_the_same_function(C):
     K, y = gaussian_problem(50)
     book = kernel_svm_by_the_book(K, y, lam=lam_from_C(C, n=50), gap=1e-10, max_epochs=20_000)
-    fast = kernel_svm(K, y, lam=lam_from_C(C, n=50), gap=1e-10)
+    greedy = kernel_svm(K, y, lam=lam_from_C(C, n=50), gap=1e-10)
     assert book.gap <= 1e-10
-    assert book.objective == pytest.approx(fast.objective, rel=1e-9)
-    assert decision_values(K, book.alpha, y) == pytest.approx(decision_values(K, fast.alpha, y), abs=1e-4)
+    assert book.objective == pytest.approx(greedy.objective, rel=1e-9)
+    assert decision_values(K, book.alpha, y) == pytest.approx(decision_values(K, greedy.alpha, y), abs=1e-4)
 
 
 def test_the_book_s_first_pass_is_one_exact_step_per_coordinate():
@@ -267,7 +272,7 @@ def test_no_perturbation_improves_the_objective(solver):
         assert svm_objective(alpha, K, y, lam=0.01, b=b) >= fit.objective * (1 - 1e-11)
 
 
-@pytest.mark.parametrize("C", [1.0, 100.0, 1e4])
+@pytest.mark.parametrize("C", [1.0, 100.0, pytest.param(1e4, marks=engine_only)])
 @pytest.mark.parametrize(
     ("K", "y"),
     [
@@ -297,15 +302,16 @@ def test_many_open_points_are_solved_for_in_growing_groups(solver):
 
 @pytest.mark.parametrize("C", [1.0, 100.0])
 @pytest.mark.parametrize("solver", SOLVERS)
+@engine_only
 def test_passes_over_some_of_many_lead_to_the_same_function(solver, C, monkeypatch):
     K, y = gaussian_problem(250)
     lam = lam_from_C(C, n=250)
     whole = solver(K, y, lam=lam, gap=1e-10)
-    sizes, descend = [], svm._descend
-    monkeypatch.setattr(svm, "_descend", lambda dual, *rest: sizes.append(len(dual.y)) or descend(dual, *rest))
-    monkeypatch.setattr(svm, "_put_on_margin", lambda dual, point, rounds: (point, 0))  # or it would end too soon
-    monkeypatch.setattr(svm, "MANY", 100)
-    monkeypatch.setattr(svm, "FEWEST", 50)
+    sizes, descend = [], fast._descend
+    monkeypatch.setattr(fast, "_descend", lambda dual, *rest: sizes.append(len(dual.y)) or descend(dual, *rest))
+    monkeypatch.setattr(fast, "_put_on_margin", lambda dual, point, rounds: (point, 0))  # or it would end too soon
+    monkeypatch.setattr(fast, "MANY", 100)
+    monkeypatch.setattr(fast, "FEWEST", 50)
     some = solver(K, y, lam=lam, gap=1e-10)
     assert sizes[0] == 250 and min(sizes) < 180  # all at first, then fewer
     assert some.gap <= 1e-10 and relative_gap(some, K, y, lam) < 1e-9
@@ -314,15 +320,15 @@ def test_passes_over_some_of_many_lead_to_the_same_function(solver, C, monkeypat
 
 @pytest.mark.parametrize("offset", [False, True])
 def test_a_pass_over_some_gains(offset, monkeypatch):
-    monkeypatch.setattr(svm, "MANY", 100)
-    monkeypatch.setattr(svm, "FEWEST", 50)
+    monkeypatch.setattr(fast, "MANY", 100)
+    monkeypatch.setattr(fast, "FEWEST", 50)
     K, y = gaussian_problem(250)
-    dual = svm._dual(K, y, lam_from_C(1.0, n=250), offset=offset)
-    points = [svm._certify(dual, np.zeros(250))]
+    dual = svm.dual_problem(K, y, lam_from_C(1.0, n=250), offset=offset)
+    points = [svm.certify(dual, np.zeros(250))]
     for first in (True, False, False):
-        c, took = svm._pass(dual, points[-1], first=first, most=40)
+        c, took = fast._pass(dual, points[-1], first=first, most=40)
         assert took == 40 and np.all((dual.lo <= c) & (c <= dual.hi))
-        points.append(svm._certify(dual, c))
+        points.append(svm.certify(dual, c))
     values = [0.5 * p.c @ p.f - y @ p.c for p in points]  # what the dual minimises
     assert all(after < before for before, after in pairwise(values))
 
@@ -419,6 +425,7 @@ def test_along_a_path_each_fit_gains_from_the_one_before(offset):
     assert np.array_equal(svm._at_new_bound(np.array([0.0, 0.5, 2.0]), 3.0), [0.0, 0.5, 6.0])
 
 
+@engine_only
 def test_warns_when_rounding_forbids_the_gap():
     K, y = gaussian_problem(100)
     with pytest.warns(KernelCourseWarning, match="rounding"):
@@ -445,7 +452,7 @@ def test_a_single_step_is_the_best_of_all_single_steps():
         r = y - K @ c
         moves = np.clip(c + r / np.diag(K), lo, hi) - c
         best = max(dual_value(K, y, c + move * e) for move, e in zip(moves, np.eye(25), strict=True))
-        assert svm._single_steps(K, np.diag(K), lo, hi, c, r, 1) == 1
+        assert fast._single_steps(K, np.diag(K), lo, hi, c, r, 1) == 1
         assert dual_value(K, y, c) == pytest.approx(best, rel=1e-14)
         assert r == pytest.approx(y - K @ c, abs=1e-12)
 
@@ -459,7 +466,7 @@ def test_a_pair_step_is_the_best_with_the_partner_that_gains_most():
         partners = [k for k in np.flatnonzero(c > lo) if r[k] < r[i]]
         j = max(partners, key=lambda k: (r[i] - r[k]) ** 2 / (K[i, i] + K[k, k] - 2 * K[i, k]))
         before = c.copy()
-        assert svm._pair_steps(K, np.diag(K), lo, hi, c, r, 1) == 1
+        assert fast._pair_steps(K, np.diag(K), lo, hi, c, r, 1) == 1
         assert set(np.flatnonzero(c != before)) == {i, j}
         assert r == pytest.approx(y - K @ c, abs=1e-12)
         at_bound = c[i] == hi[i] or c[j] == lo[j]
@@ -469,7 +476,39 @@ def test_a_pair_step_is_the_best_with_the_partner_that_gains_most():
     assert c.sum() == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize("steps_of", [svm._single_steps, svm._pair_steps])
+@pytest.mark.parametrize("offset", [False, True])
+def test_a_greedy_step_gains_at_least_as_much_as_the_best_pair_and_the_best_single_step(offset):
+    K, y = gaussian_problem(25)
+    dual = svm.dual_problem(K, y, lam_from_C(1.0, n=25), offset=offset)
+    c, r = np.zeros(25), y.copy()
+    for _ in range(1000):
+        rivals = [(fast._pair_steps, c.copy(), r.copy())]
+        rivals += [] if offset else [(fast._single_steps, c.copy(), r.copy())]
+        for steps_of, other, residual in rivals:
+            steps_of(K, np.diag(K), dual.lo, dual.hi, other, residual, 1)
+        if not svm.take_best_step(dual, c, r, rounding=1e-9):
+            break
+        assert dual_value(K, y, c) >= max(dual_value(K, y, other) for _, other, _ in rivals) - 1e-12
+        assert r == pytest.approx(y - K @ c, abs=1e-12)
+        assert np.all((dual.lo <= c) & (c <= dual.hi)) and (not offset or c.sum() == pytest.approx(0, abs=1e-12))
+    assert svm.certify(dual, c).gap < 1e-6
+
+
+def test_a_close_guess_is_put_on_the_margin_by_one_system():
+    K, y = gaussian_problem(80)
+    for offset in (False, True):
+        dual = svm.dual_problem(K, y, lam_from_C(1.0, n=80), offset=offset)
+        exact = svm.descend(dual, np.zeros(80), gap=1e-12, max_steps=10_000)[0]
+        free = np.flatnonzero((dual.lo < exact.c) & (exact.c < dual.hi))[:2]
+        c = exact.c.copy()
+        c[free] += [1e-4, -1e-4]
+        close = svm.certify(dual, c)
+        assert svm.put_on_margin(dual, close).gap < 1e-13 < 1e-9 < close.gap
+        far = svm.certify(dual, np.zeros(80))
+        assert svm.put_on_margin(dual, far) is far  # it would leave the box
+
+
+@pytest.mark.parametrize("steps_of", [fast._single_steps, fast._pair_steps])
 def test_what_runs_into_a_bound_is_there_to_the_last_digit(steps_of):
     top = 1 / 3
     start = next(x for x in np.random.default_rng(0).uniform(0, top, size=1000) if x + (top - x) != top)
@@ -483,13 +522,13 @@ def test_one_linear_system_puts_a_close_guess_on_the_margin(solver):
     K, y = gaussian_problem(80)
     lam = lam_from_C(1.0, n=80)
     fit = solver(K, y, lam=lam, gap=1e-10)
-    dual = svm._dual(K, y, lam, offset=solver is kernel_svm_with_offset)
+    dual = svm.dual_problem(K, y, lam, offset=solver is kernel_svm_with_offset)
     c = y * fit.alpha
     pair = fit.margin_support[:2]
     c[pair] += [1e-4, -1e-4]
-    close = svm._certify(dual, c)
+    close = svm.certify(dual, c)
     assert close.gap > 1e-9
-    found, solved = svm._put_on_margin(dual, close, 5)
+    found, solved = fast._put_on_margin(dual, close, 5)
     assert found.gap < 1e-14
     assert solved == 1
 
@@ -499,7 +538,7 @@ def test_one_linear_system_puts_a_close_guess_on_the_margin(solver):
 def test_the_interior_point_method_alone_agrees_with_quadratic_programming(total, C):
     K, t, lo, hi = signed_problem(40, C)
     t = t + np.linspace(-0.2, 0.2, 40)
-    c, steps = svm._interior_point(K, t, lo, hi, np.zeros(40), total=total, tolerance=1e-10, max_steps=100)
+    c, steps = fast._interior_point(K, t, lo, hi, np.zeros(40), total=total, tolerance=1e-10, max_steps=100)
     G, h = np.vstack([-np.eye(40), np.eye(40)]), np.r_[-lo, hi]
     equality = () if total is None else (cvxopt.matrix(np.ones((1, 40))), cvxopt.matrix(total))
     options = {"show_progress": False, "abstol": 1e-12, "reltol": 1e-12, "feastol": 1e-12}
@@ -515,9 +554,9 @@ def test_solving_for_some_leaves_a_solution_where_it_is(solver):
     K, y = gaussian_problem(80)
     lam = lam_from_C(1.0, n=80)
     fit = solver(K, y, lam=lam, gap=1e-12)
-    dual = svm._dual(K, y, lam, offset=solver is kernel_svm_with_offset)
-    point = svm._certify(dual, y * fit.alpha)
-    found, _ = svm._solve_open(dual, point, len(fit.margin_support) + 10, gap=1e-9, max_steps=100)
+    dual = svm.dual_problem(K, y, lam, offset=solver is kernel_svm_with_offset)
+    point = svm.certify(dual, y * fit.alpha)
+    found, _ = fast._solve_open(dual, point, len(fit.margin_support) + 10, gap=1e-9, max_steps=100)
     assert found.c == pytest.approx(point.c, abs=1e-8)
 
 
@@ -714,14 +753,14 @@ def test_objectives_refuse_what_does_not_fit():
 @pytest.mark.parametrize("sign", [1, -1])
 def test_balancing_scales_the_heavier_class_and_leaves_the_lighter(sign):
     c = sign * np.array([3.0, 1.0, 0.0, -0.5, -1.5])
-    np.testing.assert_allclose(svm._balanced(c), sign * np.array([1.5, 0.5, 0.0, -0.5, -1.5]), rtol=1e-14)
+    np.testing.assert_allclose(svm.balanced(c), sign * np.array([1.5, 0.5, 0.0, -0.5, -1.5]), rtol=1e-14)
 
 
 @pytest.mark.parametrize("lack", [0.0, 1e-14, 1e-12, 1e-10, 1e-8])
 def test_a_factor_needs_no_more_on_the_diagonal_than_the_matrix_lacks(lack):
     Q = np.linalg.qr(np.random.default_rng(0).normal(size=(12, 12)))[0]
     K = (Q * np.r_[-lack, np.linspace(0.5, 1, 11)]) @ Q.T
-    lower = np.tril(svm._cholesky(K, np.zeros(12))[0])
+    lower = np.tril(fast._cholesky(K, np.zeros(12))[0])
     np.testing.assert_allclose(lower @ lower.T, K, atol=1e-12 + 200 * lack)
 
 
@@ -730,7 +769,7 @@ def test_the_interior_point_method_finds_the_minimum_in_a_box_in_few_steps(total
     rng = np.random.default_rng(1)
     A = rng.normal(size=(12, 12))
     K, t, lo, hi = A @ A.T / 12, rng.normal(size=12), np.full(12, -0.5), np.linspace(0.5, 1, 12)
-    c, steps = svm._interior_point(K, t, lo, hi, np.full(12, 9.0), total=total, tolerance=1e-12, max_steps=60)
+    c, steps = fast._interior_point(K, t, lo, hi, np.full(12, 9.0), total=total, tolerance=1e-12, max_steps=60)
     equal = [] if total is None else [{"type": "eq", "fun": lambda c: c.sum() - total}]
     best = minimize(
         lambda c: c @ K @ c / 2 - t @ c,

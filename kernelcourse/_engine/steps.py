@@ -1,0 +1,109 @@
+"""One point after the other: the loops of perceptron and stochastic gradients, compiled for large jobs, and neighbours.
+
+Small jobs take the same loops in Python, on Python's own numbers and with BLAS: importing numba would take longer.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from math import exp
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..algorithms import logistic, neighbors, perceptron, svm
+from ..seam import accelerates, always
+from ..validation import Array
+from .linalg import add_multiple
+from .threads import compiled, in_rows
+
+BLOCK = 64  # entries of a row that are looked at together
+
+Indices = NDArray[np.intp]
+
+
+def _loops(work: float) -> Any:
+    return compiled(work) or sys.modules[__name__]
+
+
+@accelerates(perceptron.count_mistakes)
+def count_mistakes(K: Array, y: Array, orders: Iterable[Indices]) -> perceptron.PerceptronFit:
+    """A pass at a time."""
+    K, alpha, f = in_rows(K), np.zeros(len(K), dtype=int), np.zeros(len(K))
+    pass_over, epochs, separated = _loops(K.size).perceptron_epoch, 0, False
+    for order in orders:
+        epochs, separated = epochs + 1, pass_over(K, y, order, alpha, f) == 0
+        if separated:
+            break
+    return perceptron.PerceptronFit(alpha, int(alpha.sum()), epochs, separated)
+
+
+@accelerates(logistic.logistic_steps)
+def logistic_steps(K: Array, y: Array, order: Indices, step: float, ridge: float) -> Array:
+    """All steps at once."""
+    a, q = np.zeros(len(y)), np.zeros(len(y))
+    _loops(len(order) * len(y)).logistic_sgd(in_rows(K), y, order, step, ridge, a, q)
+    return a
+
+
+@accelerates(svm.hits_and_totals)
+def hits_and_totals(K: Array, y: Array, order: Indices, lam: float) -> tuple[Array, Array]:
+    """All steps at once."""
+    hits, total, f = np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y))
+    _loops(len(order) * len(y)).svm_sgd(in_rows(K), y, order, lam, hits, total, f)
+    return hits, total
+
+
+@accelerates(neighbors.largest)
+def largest(K: Array, kappa: int) -> Indices:
+    """Without sorting the rest.
+
+    Cut into blocks, a row has at least as many entries as blocks that reach the kappa-th largest maximum of a block.
+    So the kappa largest are among those that do, and those are few.
+    """
+    m, n = K.shape
+    if n < (1 if always() else 4) * kappa * BLOCK:
+        return NotImplemented
+    maxima = K[:, : n - n % BLOCK].reshape(m, -1, BLOCK).max(axis=2)
+    bound = np.partition(maxima, -kappa, axis=1)[:, -kappa]
+    i, j = np.nonzero(bound[:, None] <= K)
+    order = np.lexsort((-K[i, j], i))  # by rows, the largest first; a stable sort, so equals stay in order
+    first = np.searchsorted(i, np.arange(m))
+    return j[order][first[:, None] + np.arange(kappa)]
+
+
+# ---------------------------------------------------------------- the loops in Python, as `loops` has them compiled
+
+
+def perceptron_epoch(K: Array, y: Array, order: Indices, alpha: NDArray[np.int_], f: Array) -> int:
+    """One pass over the points in this order: changes alpha and f, and says how many mistakes it met."""
+    mistakes, labels = 0, y.tolist()
+    for i in order.tolist():
+        if labels[i] * f.item(i) <= 0:
+            alpha[i] += 1
+            add_multiple(f, labels[i], K[i])
+            mistakes += 1
+    return mistakes
+
+
+def logistic_sgd(K: Array, y: Array, order: Indices, step: float, ridge: float, a: Array, q: Array) -> None:
+    """Stochastic steps of kernel logistic regression; changes a and q = K a."""
+    weights, labels = a.tolist(), y.tolist()
+    for i in order.tolist():
+        e = exp(-abs(q_i := q.item(i)))
+        delta = step * (labels[i] - (1.0 if q_i >= 0 else e) / (1 + e) - ridge * weights[i])
+        weights[i] += delta
+        add_multiple(q, delta, K[i])
+    a[:] = weights
+
+
+def svm_sgd(K: Array, y: Array, order: Indices, lam: float, hits: Array, total: Array, f: Array) -> None:
+    """Stochastic steps of the SVM; counts the hits, and how many iterates each of them is in."""
+    labels = y.tolist()
+    for t, i in enumerate(order.tolist(), start=1):
+        if labels[i] * f.item(i) < 2 * lam * max(t - 1, 1):
+            hits[i] += 1
+            total[i] += len(order) - t + 1
+            add_multiple(f, labels[i], K[i])

@@ -1,0 +1,310 @@
+"""The support vector machine for many points or a large C: cheap steps first, exact ones at the end.
+
+Greedy steps along one coefficient or a pair soon show which points are at a bound; then a linear system puts the rest
+on the margin. Where C is too large for that to be soon, an interior-point method solves for the points still open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from ..algorithms import svm
+from ..algorithms.svm import TINY, Dual, Point, balanced
+from ..linalg import indefinite, nuggets
+from ..seam import accelerates
+from ..validation import Array
+from .linalg import add_multiple, factor, times
+from .threads import compiled, in_rows, one_thread
+
+Solver = Callable[[Array, float], tuple[Array, float]]
+
+MANY, FEWEST = 2000, 500  # coefficients: so many are passed over in parts, and a part has at least so many
+
+
+def certify(dual: Dual, c: Array) -> Point:
+    """The point with its certificate, from one triangle of K."""
+    return svm.certify(dual, c, times(dual.K, c) if c.any() else np.zeros_like(c))
+
+
+@accelerates(svm.descend)
+def descend(dual: Dual, c: Array, *, gap: float, max_steps: int) -> tuple[Point, int]:
+    """A point that reaches `gap`, or else the best one met on the way there, and the steps taken."""
+    dual = dual._replace(K=in_rows(dual.K))
+
+    def rank(p: Point) -> tuple[bool, float]:
+        return p.gap > gap, p.objective
+
+    n, steps = len(c), 0
+    best = point = certify(dual, c)
+
+    # First a look at a warm start. For few points, more than three passes cost more than they save below; a pass is
+    # O(n^2) and what comes below O(n^3), so that for many points more of them pay.
+    passes = 3 if n < 1000 and compiled(n * n) is None else max(18, n // 100)
+    for number in range(passes + 1):
+        if best.gap <= gap or steps >= max_steps:
+            return best, steps
+        if number > 0:
+            c, took = _pass(dual, point, first=number == 1, most=max_steps - steps)
+            steps += took
+            point = certify(dual, c)
+        # Far away, guesses at who is at a bound are seldom good, and for many points each costs a large system.
+        if point.gap < (0.1 if n < MANY else 0.01 if number < 3 else 0.03) or number == passes:
+            point, took = _put_on_margin(dual, point, min(5, max_steps - steps))
+            steps += took
+        best = min(best, point, key=rank)
+
+    size = max(500, 2 * int(np.count_nonzero((dual.lo < point.c) & (point.c < dual.hi))))
+    while best.gap > gap and steps < max_steps:
+        point, took = _solve_open(dual, point, min(size, n), gap=gap, max_steps=max_steps - steps)
+        steps += took
+        best = min(best, point, key=rank)
+        if size >= n:
+            break
+        size *= 2
+    return best, steps
+
+
+def _pass(dual: Dual, point: Point, *, first: bool, most: int) -> tuple[Array, int]:
+    """A cheap step for three of four coefficients.
+
+    Of many, more than a processor's cache has room for, those are left out from the second pass on that are at a bound
+    and want to stay there most. A copy of the others' part of K is read faster, and many times as many steps pay.
+    """
+    n, c, r = len(point.c), point.c.copy(), dual.y - point.f
+    wish = _wish(dual, point)
+    size = max(FEWEST, int(1.2 * np.count_nonzero(wish > 0)))
+    if first or n < MANY or size > 0.7 * n:
+        return c, _descend(dual, c, r, min(max(1, 3 * n // 4), most))
+    chosen = np.argpartition(-wish, size - 1)[:size]
+    chosen.sort()
+    K = _among(dual.K, chosen)
+    part = Dual(K, dual.y[chosen], dual.lo[chosen], dual.hi[chosen], dual.diag[chosen], dual.offset)
+    moved = c[chosen]
+    took = _descend(part, moved, r[chosen], min(3 * n, most))
+    c[chosen] = moved
+    return c, took
+
+
+def _wish(dual: Dual, point: Point) -> Array:
+    """How much each coefficient wants to leave its bound; those off their bounds more than any."""
+    r = dual.y - point.f - point.b
+    wish = np.where(point.c == dual.lo, r, -r)
+    wish[(dual.lo < point.c) & (point.c < dual.hi)] = np.inf
+    return wish
+
+
+def _descend(dual: Dual, c: Array, r: Array, steps: int) -> int:
+    """Change c and r = y - K c by cheap steps, and say how many it took."""
+    K, diag, lo, hi = dual.K, dual.diag, dual.lo, dual.hi
+    loops = compiled(K.size)
+    pair_steps, single_steps = (_pair_steps, _single_steps) if loops is None else (loops.pair_steps, loops.single_steps)
+    if dual.offset:
+        return pair_steps(K, diag, lo, hi, c, r, steps)
+    took, block = 0, max(1, steps // 20)  # pairs get around faster, but only single steps change the sum of c
+    while took < steps:
+        pairs = pair_steps(K, diag, lo, hi, c, r, min(block, steps - took))
+        singles = single_steps(K, diag, lo, hi, c, r, min(block, steps - took - pairs))
+        took += pairs + singles
+        if pairs + singles == 0:
+            break
+    return took
+
+
+def _single_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array, steps: int) -> int:
+    r"""Move the $c_i$ that gains most, $\delta r_i - \frac12 \delta^2 K_{ii}$, keeping $r = y - Kc$; steps taken."""
+    half, goal, gain = 0.5 * diag, np.empty_like(r), np.empty_like(r)
+    for step in range(steps):
+        np.divide(r, diag, out=goal)
+        goal += c
+        np.maximum(goal, lo, out=goal)
+        np.minimum(goal, hi, out=goal)
+        delta = goal - c
+        np.multiply(delta, half, out=gain)
+        np.subtract(r, gain, out=gain)
+        gain *= delta
+        i = int(gain.argmax())
+        if delta[i] == 0:
+            return step
+        c[i] = goal[i]
+        add_multiple(r, -delta.item(i), K[i])
+    return steps
+
+
+def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array, steps: int) -> int:
+    r"""Move two coefficients against each other, $c_i$ up and $c_j$ down, keeping $r = y - Kc$; steps taken.
+
+    $i$ has the largest residual that can still go up; $j$ gains most with it, $(r_i - r_j)^2 / 2$ over the curvature
+    $K_{ii} + K_{jj} - 2K_{ij}$.
+    """
+    floor = max(1e-12 * diag.max(), TINY)  # two points at one place have curvature 0
+    up = np.where(c < hi, 0.0, -np.inf)  # what can go up, as a summand
+    down = np.where(c > lo, 1.0, 0.0)  # what can go down, as a factor
+    gain, curvature = np.empty_like(r), np.empty_like(r)  # used again and again: a step is a few short passes over n
+    for step in range(steps):
+        i = int(np.add(r, up, out=gain).argmax())
+        r_i, room_i = float(r[i]), float(hi[i] - c[i])
+        np.add(diag, diag[i], out=curvature)
+        add_multiple(curvature, -2.0, K[i])
+        np.maximum(curvature, floor, out=curvature)
+        np.subtract(r_i, r, out=gain)
+        gain *= down
+        np.maximum(gain, 0.0, out=gain)
+        gain *= gain
+        gain /= curvature
+        j = int(gain.argmax())
+        if gain[j] == 0 or room_i == 0:
+            return step
+        room_j = float(c[j] - lo[j])
+        delta = min((r_i - float(r[j])) / float(curvature[j]), room_i, room_j)
+        c[i] = hi[i] if delta == room_i else c[i] + delta
+        c[j] = lo[j] if delta == room_j else c[j] - delta
+        for k in (i, j):
+            up[k] = 0.0 if c[k] < hi[k] else -np.inf
+            down[k] = 1.0 if c[k] > lo[k] else 0.0
+        np.subtract(K[j], K[i], out=gain)
+        add_multiple(r, delta, gain)
+    return steps
+
+
+def _put_on_margin(dual: Dual, point: Point, rounds: int) -> tuple[Point, int]:
+    """Guess who is at a bound, solve for the others to have residual 0, guess again: Newton's method on the dual.
+
+    Close to the solution the guess is soon right, and then the answer is exact. The best point is returned, and the
+    number of systems solved.
+    """
+    K, y, lo, hi = dual.K, dual.y, dual.lo, dual.hi
+    best, c, f, b, guess = point, point.c, point.f, point.b, np.zeros(0)
+    for solved in range(rounds):
+        probe = c + (y - f - b) / dual.diag
+        last, guess = guess, np.where(probe <= lo, lo, np.where(probe >= hi, hi, np.nan))
+        free = np.flatnonzero(np.isnan(guess))
+        if len(free) == 0 or np.array_equal(guess, last, equal_nan=True):
+            return best, solved
+        held = np.where(np.isnan(guess), c, guess)
+        f = _moved(K, f, c, held)
+        with one_thread(len(free) < 1000):
+            solve = _kkt_solver(_among(K, free), np.zeros(len(free)), offset=dual.offset)
+            step, step_b = solve((y - f - b)[free], -held.sum())
+        c = held.copy()
+        c[free] += step
+        f = _moved(K, f, held, c)
+        b += step_b
+        balanced = not dual.offset or abs(c.sum()) <= 1e-12 * np.abs(c).sum()
+        if balanced and np.all((lo <= c) & (c <= hi)):
+            tried = certify(dual, c)
+            f = tried.f
+            best = min(best, tried, key=lambda p: p.gap)
+    return best, rounds
+
+
+def _among(K: Array, chosen: NDArray[np.intp]) -> Array:
+    """A copy of these rows and columns of K."""
+    if len(chosen) > 500:
+        return K[np.ix_(chosen, chosen)]
+    return K.ravel().take(chosen[:, None] * len(K) + chosen)  # faster for few
+
+
+def _moved(K: Array, f: Array, c: Array, to: Array) -> Array:
+    """K to, from f = K c: only what has changed counts."""
+    changed = np.flatnonzero(c != to)
+    if 10 * len(changed) > len(c):  # a copy of many rows costs more than half of all of them read once
+        return times(K, to)
+    return f + (to - c)[changed] @ K[changed]
+
+
+def _solve_open(dual: Dual, point: Point, size: int, *, gap: float, max_steps: int) -> tuple[Point, int]:
+    """Solve for `size` coefficients, the others held: free ones first, then by KKT violation."""
+    K, y, lo, hi, c = dual.K, dual.y, dual.lo, dual.hi, point.c.copy()
+    chosen = np.argpartition(-_wish(dual, point), size - 1)[:size]
+    held = np.delete(np.arange(len(c)), chosen)
+    dual_value = point.objective * (1 - point.gap)
+    c[chosen], steps = _interior_point(
+        _among(K, chosen),
+        y[chosen] - K[np.ix_(chosen, held)] @ c[held],
+        lo[chosen],
+        hi[chosen],
+        c[chosen],
+        total=-c[held].sum() if dual.offset else None,
+        tolerance=max(1e-3 * gap, 1e-14) * max(dual_value, 1e-3 * point.objective),
+        max_steps=min(60, max_steps),
+    )
+    found = certify(dual, balanced(c) if dual.offset else c)  # cut short, it leaves the constraint open
+    found, solved = _put_on_margin(dual, found, min(5, max_steps - steps))
+    return found, steps + solved
+
+
+def _interior_point(
+    K: Array, t: Array, lo: Array, hi: Array, c: Array, *, total: float | None, tolerance: float, max_steps: int
+) -> tuple[Array, int]:
+    r"""Minimise $\frac12 c^\top K c - t^\top c$ over $lo \le c \le hi$ and, if `total` is given, $\sum_i c_i$ = total.
+
+    At the minimum $t - Kc - b = z_2 - z_1$ with multipliers $z \ge 0$ that vanish where the rooms $c - lo$ and
+    $hi - c$ do not. Mehrotra's predictor-corrector method lets all products of room and multiplier fall together, and
+    ends when they sum to at most `tolerance`.
+    """
+
+    def residuals(c: Array, b: float) -> tuple[Array, float]:
+        return t - K @ c - b, 0.0 if total is None else total - float(c.sum())
+
+    width, b, steps = hi - lo, 0.0, 0
+    c = np.clip(c, lo + 0.05 * width, hi - 0.05 * width)
+    r, lack = residuals(c, b)
+    room = np.array([c - lo, hi - c])  # (2, n), kept beside c: close to a bound the difference would round to 0
+    z = 1 + np.maximum(0.0, [-r, r])  # (2, n), with r = z[1] - z[0] from the start
+    while steps < max_steps and (np.sum(room * z) > tolerance or abs(lack) > 1e-14 * width.sum()):
+        solve = _kkt_solver(K, (z / room).sum(axis=0), offset=total is not None)
+        d, _, d_z = _barrier_direction(solve, r, lack, room, z, np.zeros_like(z))  # straight at the conditions
+        d_room = np.array([d, -d])
+        a = _longest(room, z, d_room, d_z)
+        mean, ahead = np.mean(room * z), np.mean((room + a * d_room) * (z + a * d_z))
+        # The less that step could gain, the closer to their present mean the products should stay.
+        d, d_b, d_z = _barrier_direction(solve, r, lack, room, z, mean * (ahead / mean) ** 3 - d_room * d_z)
+        d_room = np.array([d, -d])
+        a = 0.995 * _longest(room, z, d_room, d_z)
+        c, b, room, z = c + a * d, b + a * d_b, room + a * d_room, z + a * d_z
+        r, lack = residuals(c, b)
+        steps += 1
+    return np.clip(c, lo, hi), steps
+
+
+def _barrier_direction(
+    solve: Solver, r: Array, lack: float, room: Array, z: Array, products: Array
+) -> tuple[Array, float, Array]:
+    """The Newton step in c, b and z that would bring room * z to the given products."""
+    goal = products / room
+    d, d_b = solve(r + goal[0] - goal[1], lack)
+    return d, d_b, goal - z - z / room * np.array([d, -d])
+
+
+def _longest(room: Array, z: Array, d_room: Array, d_z: Array) -> float:
+    """The longest step, at most 1, that leaves room and z nonnegative."""
+    return 1 / max(1.0, np.max(-d_room / room), np.max(-d_z / z))
+
+
+def _kkt_solver(K: Array, diagonal: Array, *, offset: bool) -> Solver:
+    """A solver for d and d_b in `(K + diag(diagonal)) d + d_b = rhs`, `sum(d) = lack`; without offset d_b is 0."""
+    lower = _cholesky(K, diagonal)
+    if not offset:
+        return lambda rhs, lack: (linalg.cho_solve(lower, rhs, check_finite=False), 0.0)
+    ones = linalg.cho_solve(lower, np.ones(len(K)), check_finite=False)
+
+    def solve(rhs: Array, lack: float) -> tuple[Array, float]:
+        d = linalg.cho_solve(lower, rhs, check_finite=False)
+        d_b = (d.sum() - lack) / ones.sum()
+        return d - d_b * ones, d_b
+
+    return solve
+
+
+def _cholesky(K: Array, diagonal: Array) -> tuple[Array, bool]:
+    """Factor K + diag(diagonal), with as little more on the diagonal as a K that is singular up to rounding needs."""
+    for nugget in nuggets(K):
+        A = K.copy()
+        np.einsum("ii->i", A)[:] += diagonal + max(nugget, TINY)
+        if not factor(A):
+            return A.T, True
+    raise indefinite(K)

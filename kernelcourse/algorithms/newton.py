@@ -1,0 +1,75 @@
+"""Newton's method, as logistic and softmax regression use it: halved steps, and a ridge that comes down by decades."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..linalg import solve_ridge
+from ..validation import Array, real, warn, whole
+
+
+def newton(
+    x: Array,
+    gradient: Callable[[Array, float], Array],
+    direction: Callable[[Array, Array, float], Array],
+    ridge: float,
+    scale: float,
+    tol: float,
+    max_iterations: int,
+    *,
+    weights: Callable[[Array], Array] = lambda x: x,
+    name: str | None = None,
+) -> tuple[Array, int, float]:
+    """A zero of `gradient` at the ridge, the steps that led there and the largest entry left over.
+
+    The ridge comes down by decades from about `scale`, each solution the start of the next. A step is halved until the
+    gradient's norm falls. The norm is the measure, not the objective: close to the minimum the objective no longer
+    changes in its last digit while the gradient still has half its digits to lose. `weights` are what the ridge
+    penalises, where that is not all of x. With a `name` it warns if an entry above `tol` is left.
+    """
+    tol, max_iterations = real(tol, "tol", above=0), whole(max_iterations, "max_iterations", at_least=1)
+    decades = max(0, int(np.log10(max(scale, ridge)) - np.log10(ridge)))
+    rough = 0.02 * np.abs(gradient(x, ridge)).max()  # good enough for the start of the next ridge
+    iterations = 0
+    for now in [ridge * 10.0**j for j in range(decades, 0, -1)] + [ridge]:
+        while iterations < max_iterations:
+            g = gradient(x, now)
+            # Where every point is fitted well both terms of the gradient are small: tol is then relative to them.
+            goal = tol * min(1.0, ridge * np.abs(weights(x)).max()) if now == ridge else rough
+            if np.abs(g).max() <= goal:
+                break
+            d, t = direction(x, g, now), 1.0
+            while t > 1e-10 and not np.linalg.norm(gradient(x + t * d, now)) <= (1 - 1e-4 * t) * np.linalg.norm(g):
+                t /= 2
+            if t <= 1e-10:
+                break  # no step helps: only rounding is left
+            x, iterations = x + t * d, iterations + 1
+    norm = float(np.abs(gradient(x, ridge)).max())
+    if name is not None and norm > tol:
+        warn(
+            f"{name} stopped after {iterations} iterations with gradient norm {norm:.1e} > tol={tol:g}; "
+            f"a ridge larger than {ridge:g}, a larger tol or more max_iterations would let it finish"
+        )
+    return x, iterations, norm
+
+
+def solve_weighted(K: Array, p: Array, R: Array, ridge: float) -> Array:
+    r"""Solve $(\text{ridge}\, I + \operatorname{diag}(p)\, K)\, D = R$ as a symmetric system, $D = w\, B^{-1} (R / w)$
+    with $w = \sqrt p$ and $B = \text{ridge}\, I + \operatorname{diag}(w)\, K \operatorname{diag}(w)$.
+
+    Without a warning where B is singular: a rough Newton direction is put right by the next step.
+    """
+    w = np.maximum(np.sqrt(p), 1e-100)  # a saturated point has p = 0 to working precision
+    return (w * solve_ridge(w[:, None] * K * w, (R.T / w).T, ridge, quiet=True).T).T
+
+
+def positive_ridge(ridge: float) -> float:
+    """`ridge` as a positive number, with the reason why 0 will not do."""
+    if real(ridge, "ridge", at_least=0) == 0:
+        raise ValueError(
+            "ridge must be > 0, got 0: on separable data the plain likelihood has no maximum (the weights grow for "
+            "ever). logistic_gradient_descent with ridge=0 runs a stated number of iterations towards it"
+        )
+    return float(ridge)

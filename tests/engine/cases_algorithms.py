@@ -1,0 +1,232 @@
+"""Cases of the twins of linear algebra, solvers, loops and searches: arguments of each definition, and certificates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelcourse.algorithms.svm import dual_problem
+from kernelcourse.estimators import KernelRidge, KernelSVM
+from kernelcourse.kernels import Gaussian
+from kernelcourse.selection import accuracy, k_fold, mean_squared_error
+
+SIZES = (1, 2, 7, 255, 257)
+
+
+def points(n, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, 3))
+
+
+def gram(n, sigma=1.0):
+    return np.exp(-((points(n)[:, None] - points(n)) ** 2).sum(axis=2) / (2 * sigma**2))
+
+
+def labels(n):
+    y = np.where(np.sin(2 * points(n)[:, 0]) + 0.5 * points(n)[:, 1] > 0, 1.0, -1.0)
+    y[: min(n, 2)] = [1.0, -1.0][: min(n, 2)]  # both occur
+    return y
+
+
+def strided(A):
+    wide = np.zeros([2 * size for size in A.shape])
+    wide[tuple(slice(None, None, 2) for _ in A.shape)] = A
+    return wide[tuple(slice(None, None, 2) for _ in A.shape)]
+
+
+def frozen(A):
+    A = A.copy()
+    A.flags.writeable = False
+    return A
+
+
+LAYOUTS = (np.ascontiguousarray, np.asfortranarray, strided, frozen)
+
+
+def matrices(sizes=SIZES):
+    """Gram matrices of all sizes, kept in all ways, and two of extreme scale."""
+    yield from (layout(gram(n)) for n in sizes for layout in LAYOUTS)
+    yield from (scale * gram(7) for scale in (1e-150, 1e150))
+    yield np.ones((4, 4)) + np.diag([0.0, 0.0, 1e-3, 1.0])  # two points at one place
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def square():
+    for K in matrices():
+        yield (K,), {}
+        yield ((K / K[0, 0]).astype(np.float32),), {"name": "G"}
+        yield (K.tolist(),), {}
+
+
+def is_symmetric():
+    for K in matrices():
+        yield (K,), {}
+        for i, j, by in ((0, -1, 1e-3), (-1, 0, 1e-3), (len(K) // 2, -1, 1e-9)):
+            wrong = K.copy()
+            wrong[i, j] += by * K[0, 0]
+            yield (wrong,), {}
+            yield (wrong, 1e-6 * K[0, 0]), {}
+
+
+# ---------------------------------------------------------------- systems
+
+
+def solve_ridge():
+    for K in matrices():
+        t = np.sin(np.arange(len(K)))
+        for ridge in (0.1, 1e3):
+            yield (K, t, ridge * K[0, 0]), {}
+        yield (K, np.column_stack([t, t**2]), K[0, 0]), {}
+    yield (np.ones((3, 3)), np.array([1.0, 2.0, 6.0]), 0.0), {"quiet": True}
+    yield (np.diag([1.0, 1.0, -1e-14]), np.array([1.0, 2.0, 0.0]), 0.0), {"quiet": True}
+
+
+def solve_ridges():
+    for K in matrices():
+        yield (K, np.sin(np.arange(len(K))), K[0, 0] * np.array([1e-3, 0.1, 1e3])), {}
+
+
+def positive_definite():
+    yield from (K + 0.1 * K[0, 0] * np.eye(len(K)) for K in matrices())
+
+
+def cholesky():
+    for A in positive_definite():
+        yield (A,), {}
+        yield (np.tril(A),), {}  # all that is read
+
+
+def triangular_solve():
+    for A in positive_definite():
+        L, b = np.linalg.cholesky(A), np.sin(np.arange(len(A)))
+        for transposed in (False, True):
+            yield (L, b), {"transposed": transposed}
+            yield (np.asfortranarray(L), np.column_stack([b, b**2])), {"transposed": transposed}
+
+
+def add_squares():
+    for n in SIZES:
+        for layout in LAYOUTS:
+            yield (np.zeros((3, 3), order="F"), layout(points(n))), {}
+    yield (np.zeros((3, 3), order="F"), np.zeros((0, 3))), {}
+
+
+def has_added_twice(args, kwargs, fast, plain):
+    G, Phi = args
+    assert fast is plain is None
+    np.testing.assert_allclose(G, 2 * np.tril(Phi.T @ Phi), rtol=1e-12, atol=1e-12)
+
+
+# ---------------------------------------------------------------- solvers
+
+
+def descend():
+    for n in SIZES:
+        for C in (1e-3, 1.0, 100.0):
+            for offset in {False, n > 1}:
+                dual = dual_problem(gram(n), labels(n), 1 / (2 * n * C), offset=offset)
+                yield (dual, np.zeros(n)), {"gap": 1e-9, "max_steps": 1_000_000}
+    for layout in LAYOUTS[1:]:
+        dual = dual_problem(layout(gram(60, sigma=3.0)), labels(60), 1e-3, offset=True)
+        yield (dual, np.zeros(60)), {"gap": 1e-9, "max_steps": 1_000_000}
+    for scale in (1e-6, 1e6):
+        dual = dual_problem(scale * gram(60), labels(60), scale / 120, offset=False)
+        yield (dual, np.zeros(60)), {"gap": 1e-9, "max_steps": 1_000_000}
+
+
+def reaches_the_gap(args, kwargs, fast, plain):
+    dual = args[0]
+    for point, _ in (fast, plain):
+        assert point.gap <= kwargs["gap"]
+        assert (dual.lo <= point.c).all() and (point.c <= dual.hi).all()
+        assert not dual.offset or abs(point.c.sum()) <= 1e-12 * np.abs(point.c).sum()
+        np.testing.assert_allclose(point.f, dual.K @ point.c, rtol=1e-9, atol=1e-9 * np.abs(point.f).max())
+    np.testing.assert_allclose(fast[0].objective, plain[0].objective, rtol=1e-8)
+
+
+def newton_by_products():
+    for n in SIZES:
+        for ridge in (1e-2, 1.0, 1e3):
+            yield (gram(n), (labels(n) + 1) / 2), {"ridge": ridge, "tol": 1e-9, "max_products": 1000}
+    for layout in LAYOUTS[1:]:
+        yield (layout(gram(60)), (labels(60) + 1) / 2), {"ridge": 0.1, "tol": 1e-9, "max_products": 1000}
+    yield (gram(60), (labels(60) + 1) / 2), {"ridge": 0.1, "tol": 1e-9, "max_products": 3}  # too few
+
+
+def reaches_the_minimum(args, kwargs, fast, plain):
+    assert (fast is None) == (plain is None)
+    if plain is not None:
+        assert max(fast.gradient_norm, plain.gradient_norm) <= 2 * kwargs["tol"]
+        np.testing.assert_allclose(fast.objective, plain.objective, rtol=1e-9)
+
+
+# ---------------------------------------------------------------- one point after the other
+
+
+def orders(n, repeats, seed=0):
+    rng = np.random.default_rng(seed)
+    return [rng.permutation(n) for _ in range(repeats)]
+
+
+def count_mistakes():
+    for K in matrices():
+        n = len(K)
+        yield (K, labels(n), orders(n, 5)), {}
+        yield (K, labels(n), [np.arange(n)]), {}
+
+
+def visits(n):
+    return np.random.default_rng(1).integers(n, size=3 * n)
+
+
+def logistic_steps():
+    for n in SIZES:
+        for layout in LAYOUTS:
+            for step, ridge in ((0.5, 0.0), (1e-6, 1.0), (0.1, 10.0)):
+                yield (layout(gram(n)), (labels(n) + 1) / 2, visits(n), step, ridge), {}
+
+
+def hits_and_totals():
+    for n in SIZES:
+        for layout in LAYOUTS:
+            for lam in (1e-4, 0.1, 1e3):
+                yield (layout(gram(n)), labels(n), visits(n), lam), {}
+
+
+def largest():
+    rng = np.random.default_rng(0)
+    for m, n in ((1, 1), (7, 2), (2, 255), (7, 257), (3, 900)):
+        for K in (rng.normal(size=(m, n)), rng.integers(0, 5, size=(m, n)).astype(float)):  # distinct, and with ties
+            for kappa in {1, min(n, 3), n}:
+                yield from (((layout(K), kappa), {}) for layout in LAYOUTS)
+
+
+# ---------------------------------------------------------------- searches
+
+
+def mean_scores():
+    X, folds = points(60), [(np.sort(a), np.sort(b)) for a, b in k_fold(60, 3, rng=0)]
+    t, three = np.sin(2 * X[:, 0]) + X[:, 1], np.digitize(X[:, 0], [-0.5, 0.5])
+    ridges = [{"kernel__sigma": s, "ridge": r} for s in (0.5, 2.0) for r in (1e-3, 5.0)]
+    lams = [{"kernel": k, "lam": lam} for k in (Gaussian(0.5), Gaussian(2.0)) for lam in (1e-3, 0.1)]
+    for metric in (None, mean_squared_error):
+        yield (KernelRidge(), X, t, ridges, folds, metric), {}
+        yield (KernelRidge(offset="free"), X, t, ridges, folds, metric), {}
+    yield (KernelRidge(), X.tolist(), t, [{"ridge": 1e-15}, {"ridge": 1e3}], folds, None), {}
+    for y in (labels(60), three, np.array(["a", "b", "c"])[three]):
+        for model in (KernelSVM(gap=1e-9), KernelSVM(offset=True, gap=1e-9)):
+            yield (model, X, y, lams, folds, accuracy), {}
+
+
+CASES = {
+    definition.__name__: definition
+    for definition in (
+        *(square, is_symmetric, solve_ridge, solve_ridges, cholesky, triangular_solve, add_squares),
+        *(descend, newton_by_products, count_mistakes, logistic_steps, hits_and_totals, largest, mean_scores),
+    )
+}
+CERTIFIED = {
+    "add_squares": has_added_twice,
+    "descend": reaches_the_gap,
+    "newton_by_products": reaches_the_minimum,
+}
