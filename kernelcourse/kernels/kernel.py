@@ -19,6 +19,7 @@ import numpy as np
 from .._engine.gram import integer_power
 from .._engine.threads import SLAB, slabs
 from ..validation import Array, numeric, points, real, rows, whole
+from .forwarding import Forwarding
 from .pointwise import apply
 
 # How tightly a kernel's printed form binds, as in Python: a sum needs parentheses inside a product.
@@ -34,7 +35,7 @@ class InvalidKernel(ValueError):
     """A construction that breaks the rule by which kernels stay positive semidefinite."""
 
 
-class Kernel(ABC):
+class Kernel(Forwarding, ABC):
     r"""A symmetric positive semidefinite function $k(x, x') = \phi(x)^\top \phi(x')$ (lecture B, eq. 1).
 
     `k(X)` is the Gram matrix of the points X, `k(X, Z)` the matrix of all $k(x_i, z_j)$, `k.diag(X)` the values
