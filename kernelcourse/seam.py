@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 STATES = ("on", "off", "always")
-ENGINE = ("gram",)  # the modules of `_engine` that hold twins
+ENGINE = ("gram", "blocks")  # the modules of `_engine` that hold twins
 
 
 class Twin(NamedTuple):

@@ -14,8 +14,7 @@ from .estimators import (
 from .falkon import FalkonFit, falkon
 from .landmarks import kmeans_landmarks, leverage_landmarks, leverage_scores, uniform_landmarks
 from .maps import FourierFeatures, GramError, LandmarkFeatures, gram_error, random_fourier
-from .newton import NewtonFit, feature_logistic, feature_svm
-from .normal import feature_ridge, normal_equations
+from .models import NewtonFit, feature_logistic, feature_ridge, feature_svm, normal_equations
 
 __all__ = [
     "CGRidge",

@@ -9,27 +9,35 @@ A `dask.array` for X (and y) stays where it is: fitting maps over its chunks, pr
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Any, NamedTuple, Self
 
+import numpy as np
+
+from ..estimators.base import (
+    Classifier,
+    Estimator,
+    Expansion,
+    ProbabilisticClassifier,
+    Regressor,
+    a_kernel,
+    log_logistic,
+    side_by_side,
+)
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Gaussian
-from ..validation import owned, real, warn
-from .base import (
-    FeatureLogisticRegression,
-    FeatureRegressor,
-    FeatureRidge,
-    FeatureSVM,
-    FourierMixin,
-    NystromMixin,
-    RowsMixin,
-    RowsRegressor,
-)
-from .blocks import MEMORY, cg_ridge, gram_product
-from .engine import is_dask, map_rows
+from ..validation import Array, generator, real, warn, whole
+from .blocks import MEMORY, cg_weights, product, row_blocks
+from .chunks import by_chunks, dask_rows, dask_vector, distinct, gather, is_dask
 from .falkon import falkon
+from .maps import GramError, draw_features, gram_error
+from .models import NewtonFit, feature_logistic, feature_ridge, feature_svm
 
 
-class CGRidge(RowsMixin, RowsRegressor):
+@dataclass(eq=False, repr=False)
+class CGRidge(Regressor):
     r"""Exact kernel ridge regression by conjugate gradients: $(K + \text{ridge}\, I)\, a = t$, and K is never formed.
 
     What `KernelRidge` finds, in memory for a block of rows; the time stays $O(n^2)$, for each iteration. Fitted: `a_`,
@@ -40,47 +48,119 @@ class CGRidge(RowsMixin, RowsRegressor):
     array([4.5])
     """
 
-    def __init__(
-        self,
-        kernel: Kernel = Gaussian(1.0),  # noqa: B008 - kernels are immutable
-        ridge: float = 1.0,
-        tol: float = 1e-8,
-        max_iterations: int = 1000,
-        memory: int = MEMORY,
-    ) -> None:
-        self.kernel = kernel
-        self.ridge = ridge
-        self.tol = tol
-        self.max_iterations = max_iterations
-        self.memory = memory
+    kernel: Kernel = Gaussian(1.0)
+    ridge: float = 1.0
+    tol: float = 1e-8
+    max_iterations: int = 1000
+    memory: int = MEMORY
 
     def fit(self, X: Any, y: Any) -> Self:
         """Conjugate gradients to a relative residual of `tol`."""
         if is_dask(X):
             raise TypeError("CGRidge needs every pair of points: pass X.compute(), or use NystromRidge or Falkon")
-        X = self._training_points(X)
-        t = self._numbers(y, len(X))
-        self.X_ = owned(X)  # what the user does to X later must not change the predictions
-        self.a_, self.n_iter_ = cg_ridge(
-            self.kernel_,
-            self.X_,
-            t,
-            ridge=self.ridge,
-            tol=self.tol,
-            max_iterations=self.max_iterations,
-            memory=self.memory_,
+        self.memory_ = whole(self.memory, "memory", at_least=1)
+        P = self._prepared_points(X)
+        t = self._numbers(y, len(P))
+        self.a_, self.n_iter_ = cg_weights(
+            self.kernel_, P, t, self.ridge, tol=self.tol, max_iterations=self.max_iterations, memory=self.memory_
         )
+        self.f_ = Expansion(self.kernel_, P, self.a_)
         return self
 
+    @by_chunks
     def predict(self, X: Any) -> Any:
         r"""$y(x) = \sum_n a_n k(x_n, x)$, in blocks of rows."""
         X = self._test_points(X)
+        P = self.kernel_.prepare(X)
+        return product(self.kernel_, P, self.f_.points, self.a_, memory=self.memory_)
+
+
+@dataclass(eq=False, repr=False)
+class OnFeatures(Estimator):
+    r"""A feature map $\phi$, drawn at fitting, times a model that finds the w of $f(x) = w^\top \phi(x)$.
+
+    The points are rows of an array, objects in a list, or a dask array chunked along its rows. They are not copied.
+    """
+
+    kernel: Kernel = Gaussian(1.0)
+    m: int | None = None
+    _: KW_ONLY
+    memory: int = MEMORY
+    rng: Any = 0
+
+    def _training_points(self, X: Any) -> Any:
+        self.kernel_, self.memory_ = a_kernel(self.kernel, "kernel"), whole(self.memory, "memory", at_least=1)
+        return self._with_columns(X, dask_rows(X) if is_dask(X) else self._points(X))
+
+    def _scores(self, X: Any) -> Array:
+        r"""$w^\top \phi(x)$ in blocks of rows; one column per class if there are more than two."""
+        X = self._test_points(X)
+        P = self.features_.prepare(X)
+        scores = np.empty((len(P), *self.w_.shape[1:]))
+        for block in row_blocks(len(P), self.features_.m, memory=self.memory_):
+            scores[block] = self.features_.rows(P[block]) @ self.w_
+        return scores
+
+    def gram_error(self, X: Any, sample: int = 500, rng: Any = 0) -> GramError:
+        """How far the approximate kernel is from the exact one, on a random sample of the points X."""
         if is_dask(X):
-            return map_rows(self.predict, X, columns=None, dtype=float)
-        return gram_product(self.kernel_, X, self.X_, self.a_, memory=self.memory_)
+            X = gather(dask_rows(X), np.sort(generator(rng).choice(len(X), size=min(len(X), sample), replace=False)))
+        return gram_error(self.kernel_, self.features_, self._test_points(X), sample=sample, rng=rng)
+
+    def _solve(self, model: Model, X: Any, y: Any, **options: Any) -> list[Any]:
+        """Draw the features, and let the model find weights for them: once, or for each one-against-rest problem."""
+        strength = real(getattr(self, model.strength), model.strength, above=0)
+        X = self._training_points(X)
+        problems = self._problems_of(X, y)
+        self.features_ = draw_features(
+            self.kernel_,
+            X,
+            self.m,
+            landmarks=getattr(self, "landmarks", None),
+            ridge=model.as_ridge(strength, len(X)),
+            memory=self.memory_,
+            rng=self.rng,
+        )
+        options |= {model.strength: strength, "memory": self.memory_}
+        return [model.solve(self.features_, X, targets, **options) for targets in problems]
+
+    def _problems_of(self: Any, X: Any, y: Any) -> list[Any]:
+        if self.kind == "regressor":
+            return [dask_vector(y, X) if is_dask(X) else self._numbers(y, len(X))]
+        if not is_dask(X):
+            return self._problems(y, len(X))
+        y = dask_vector(y, X)
+        found = distinct(y)
+        self._encode(found, len(found))
+        positive = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        return [y.map_blocks(partial(_plus_minus, label=label), dtype=float) for label in positive]
+
+    def _keep(self, fits: list[NewtonFit]) -> Self:
+        self.w_ = side_by_side([fit.w for fit in fits])
+        self.n_iter_ = max(fit.passes for fit in fits)
+        return self
 
 
-class NystromRidge(NystromMixin, FeatureRidge):
+def _plus_minus(y: Any, *, label: Any) -> Array:
+    return np.where(y == label, 1.0, -1.0)
+
+
+class Model(NamedTuple):
+    """A model that takes a feature map."""
+
+    solve: Callable[..., Any]
+    strength: str  # the name of its penalty
+    as_ridge: Callable[[float, int], float]  # the ridge of n points that bends as much, for leverage scores
+
+
+RIDGE = Model(feature_ridge, "ridge", lambda ridge, n: ridge)
+FALKON = Model(falkon, "ridge", lambda ridge, n: ridge)
+LOGISTIC = Model(feature_logistic, "ridge", lambda ridge, n: 4 * ridge)  # the loss curves at most 1/4 as much
+SVM = Model(feature_svm, "lam", lambda lam, n: 2 * n * lam)
+
+
+@dataclass(eq=False, repr=False)
+class NystromRidge(OnFeatures, Regressor):
     r"""Ridge regression in the span of m landmarks Z: $f(x) = w^\top k_Z(x)$ (Williams and Seeger 2001),
 
     $$(K_{ZX} K_{XZ} + \text{ridge}\, K_{ZZ})\, w = K_{ZX}\, t .$$
@@ -95,8 +175,19 @@ class NystromRidge(NystromMixin, FeatureRidge):
     True
     """
 
+    landmarks: str = "uniform"
+    ridge: float = 1.0
 
-class FourierRidge(FourierMixin, FeatureRidge):
+    def fit(self, X: Any, y: Any) -> Self:
+        """Sum up the m x m normal equations and solve them."""
+        (self.w_,) = self._solve(RIDGE, X, y)
+        return self
+
+    predict = by_chunks(OnFeatures._scores)
+
+
+@dataclass(eq=False, repr=False)
+class FourierRidge(OnFeatures, Regressor):
     r"""Ridge regression on m random Fourier features of a stationary kernel (Rahimi and Recht 2007).
 
     `ridge` is that of `KernelRidge`, which this tends to as m grows. Fitted: `w_`, `features_`.
@@ -107,8 +198,18 @@ class FourierRidge(FourierMixin, FeatureRidge):
     True
     """
 
+    ridge: float = 1.0
 
-class Falkon(NystromMixin, FeatureRegressor):
+    def fit(self, X: Any, y: Any) -> Self:
+        """Sum up the m x m normal equations and solve them."""
+        (self.w_,) = self._solve(RIDGE, X, y)
+        return self
+
+    predict = by_chunks(OnFeatures._scores)
+
+
+@dataclass(eq=False, repr=False)
+class Falkon(OnFeatures, Regressor):
     r"""`NystromRidge` by preconditioned conjugate gradients (Rudi, Carratino and Rosasco 2017): see `falkon`.
 
     It takes $O(nm)$ time for each of at most `iterations` passes over the points, where `NystromRidge` takes $O(nm^2)$
@@ -122,43 +223,27 @@ class Falkon(NystromMixin, FeatureRegressor):
     True
     """
 
-    def __init__(
-        self,
-        kernel: Kernel = Gaussian(1.0),  # noqa: B008
-        m: int | None = None,
-        landmarks: str = "uniform",
-        ridge: float = 1.0,
-        iterations: int = 20,
-        tol: float = 1e-7,
-        memory: int = MEMORY,
-        rng: Any = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.m = m
-        self.landmarks = landmarks
-        self.ridge = ridge
-        self.iterations = iterations
-        self.tol = tol
-        self.memory = memory
-        self.rng = rng
+    landmarks: str = "uniform"
+    ridge: float = 1.0
+    iterations: int = 20
+    tol: float = 1e-7
 
     def fit(self, X: Any, y: Any) -> Self:
         """At most `iterations` passes over the points, or fewer to a relative residual of `tol`."""
-        ridge = real(self.ridge, "ridge", above=0)
-        X = self._training_points(X)
-        t = self._numbers_of(X, y)
-        features = self._draw_features(X, ridge)
-        fit = falkon(features, X, t, ridge=ridge, iterations=self.iterations, tol=self.tol, memory=self.memory_)
+        (fit,) = self._solve(FALKON, X, y, iterations=self.iterations, tol=self.tol)
         if fit.residuals and fit.residuals[-1] > 0.01:
             warn(
                 f"Falkon stopped after {fit.iterations} iterations, with a relative residual of "
                 f"{fit.residuals[-1]:.2g}: raise iterations or ridge, or take NystromRidge"
             )
-        self.features_, self.w_, self.n_iter_, self.residuals_ = features, fit.w, fit.iterations, fit.residuals
+        self.w_, self.n_iter_, self.residuals_ = fit.w, fit.iterations, fit.residuals
         return self
 
+    predict = by_chunks(OnFeatures._scores)
 
-class NystromLogisticRegression(NystromMixin, FeatureLogisticRegression):
+
+@dataclass(eq=False, repr=False)
+class NystromLogisticRegression(OnFeatures, ProbabilisticClassifier):
     r"""Kernel logistic regression in the span of m landmarks; one against the rest for more than two classes.
 
     With every point a landmark and two classes it is `KernelLogisticRegression`. Fitted: `w_`, `features_`, `n_iter_`.
@@ -168,8 +253,21 @@ class NystromLogisticRegression(NystromMixin, FeatureLogisticRegression):
     array([0.2, 0.2, 0.8, 0.8])
     """
 
+    landmarks: str = "uniform"
+    ridge: float = 1.0
 
-class FourierLogisticRegression(FourierMixin, FeatureLogisticRegression):
+    def fit(self, X: Any, y: Any) -> Self:
+        """Newton's method; a step is one pass over the points."""
+        return self._keep(self._solve(LOGISTIC, X, y))
+
+    decision_function = by_chunks(OnFeatures._scores)
+    predict = by_chunks(Classifier.predict)
+    predict_log_proba = by_chunks(ProbabilisticClassifier.predict_log_proba)
+    _log_weights = staticmethod(log_logistic)
+
+
+@dataclass(eq=False, repr=False)
+class FourierLogisticRegression(OnFeatures, ProbabilisticClassifier):
     r"""Logistic regression on m random Fourier features; one against the rest for more than two classes.
 
     Fitted: `w_`, `features_`, `n_iter_`.
@@ -179,8 +277,20 @@ class FourierLogisticRegression(FourierMixin, FeatureLogisticRegression):
     array([0, 0, 1, 1])
     """
 
+    ridge: float = 1.0
 
-class NystromSVM(NystromMixin, FeatureSVM):
+    def fit(self, X: Any, y: Any) -> Self:
+        """Newton's method; a step is one pass over the points."""
+        return self._keep(self._solve(LOGISTIC, X, y))
+
+    decision_function = by_chunks(OnFeatures._scores)
+    predict = by_chunks(Classifier.predict)
+    predict_log_proba = by_chunks(ProbabilisticClassifier.predict_log_proba)
+    _log_weights = staticmethod(log_logistic)
+
+
+@dataclass(eq=False, repr=False)
+class NystromSVM(OnFeatures, Classifier):
     r"""The support vector machine in the span of m landmarks; `lam` is lecture K's $\lambda$, as in `KernelSVM`.
 
     Fitted: `w_`, `features_`, `n_iter_`.
@@ -190,24 +300,19 @@ class NystromSVM(NystromMixin, FeatureSVM):
     array([-1, -1,  1,  1])
     """
 
-    def __init__(
-        self,
-        kernel: Kernel = Gaussian(1.0),  # noqa: B008
-        m: int | None = None,
-        landmarks: str = "uniform",
-        lam: float = 0.01,
-        memory: int = MEMORY,
-        rng: Any = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.m = m
-        self.landmarks = landmarks
-        self.lam = lam
-        self.memory = memory
-        self.rng = rng
+    landmarks: str = "uniform"
+    lam: float = 0.01
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Newton's method on a hinge whose kink is rounded off over an ever smaller width."""
+        return self._keep(self._solve(SVM, X, y))
+
+    decision_function = by_chunks(OnFeatures._scores)
+    predict = by_chunks(Classifier.predict)
 
 
-class FourierSVM(FourierMixin, FeatureSVM):
+@dataclass(eq=False, repr=False)
+class FourierSVM(OnFeatures, Classifier):
     r"""The support vector machine on m random Fourier features; `lam` is lecture K's $\lambda$, as in `KernelSVM`.
 
     Fitted: `w_`, `features_`, `n_iter_`.
@@ -217,16 +322,11 @@ class FourierSVM(FourierMixin, FeatureSVM):
     array([-1, -1,  1,  1])
     """
 
-    def __init__(
-        self,
-        kernel: Kernel = Gaussian(1.0),  # noqa: B008
-        m: int | None = None,
-        lam: float = 0.01,
-        memory: int = MEMORY,
-        rng: Any = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.m = m
-        self.lam = lam
-        self.memory = memory
-        self.rng = rng
+    lam: float = 0.01
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Newton's method on a hinge whose kink is rounded off over an ever smaller width."""
+        return self._keep(self._solve(SVM, X, y))
+
+    decision_function = by_chunks(OnFeatures._scores)
+    predict = by_chunks(Classifier.predict)

@@ -37,8 +37,8 @@ from kernelcourse import (
 )
 from kernelcourse.linalg import add_squares
 from kernelcourse.scaling.blocks import block_rows, row_blocks, sum_over_blocks
-from kernelcourse.scaling.newton import LogisticLoss, RoundedHinge
-from kernelcourse.scaling.normal import factor_with_nugget
+from kernelcourse.scaling.factors import cholesky
+from kernelcourse.scaling.models import LogisticLoss, RoundedHinge
 
 rng = np.random.default_rng(1)
 X = rng.normal(size=(300, 4))
@@ -86,7 +86,7 @@ def test_shares_of_the_blocks_add_up_in_however_many_threads(threads, monkeypatc
         return total, squares
 
     memory = 8 * 4 * 25 * 9
-    total, squares = sum_over_blocks(work, features, X, memory=memory)
+    total, squares = sum_over_blocks(work, features, features.prepare(X), memory=memory)
     assert len(seen) == int(threads) and max(seen) - min(seen) <= 1
     np.testing.assert_allclose(total, Phi.sum(), rtol=1e-12)
     np.testing.assert_allclose(squares, Phi.T @ Phi, rtol=1e-12)
@@ -203,9 +203,9 @@ def test_landmarks_without_features_predict_zero():
 
 def test_a_matrix_no_kernel_makes_is_refused():
     with pytest.raises(ValueError, match="not positive semidefinite"):
-        factor_with_nugget(np.array([[1.0, 2.0], [2.0, 1.0]]))
+        cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))
     with pytest.raises(OverflowError, match="too large"):
-        factor_with_nugget(np.array([[np.inf, 0.0], [0.0, 1.0]]))
+        cholesky(np.array([[np.inf, 0.0], [0.0, 1.0]]))
 
 
 # ---------------------------------------------------------------- random Fourier features

@@ -1,6 +1,8 @@
-r"""Logistic regression and support vector machine with m features: Newton's method, one pass over the points a step.
+r"""Three models that take a feature map: ridge regression, logistic regression and the support vector machine.
 
-Both minimise $\sum_i \ell(y_i\, w^\top \phi(x_i)) + \frac{\text{ridge}}{2} w^\top P\, w$ over w, with labels $\pm 1$.
+With m features and any number of points: a pass over blocks of rows sums up an m x m matrix, one system gives a step.
+Ridge regression needs one pass. The other two minimise $\sum_i \ell(y_i\, w^\top \phi(x_i)) + \frac{\text{ridge}}{2}
+w^\top P\, w$ over w, with labels $\pm 1$, by Newton's method, one pass for each step.
 """
 
 from __future__ import annotations
@@ -11,14 +13,76 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy import linalg
 
+from ..algorithms.logistic import logistic
 from ..linalg import add_squares
-from ..validation import Array, real, warn, whole
+from ..validation import Array, real, vector, warn, whole
 from .blocks import MEMORY, Rows, sum_over_blocks
-from .engine import labels, map_sum
+from .chunks import is_dask, labels, map_sum, numbers
+from .factors import cholesky, solve
 from .maps import FeatureMap
-from .normal import factor_with_nugget
+
+
+def normal_equations(features: FeatureMap, X: Any, t: Any, *, memory: int = MEMORY) -> tuple[Array, Array]:
+    r"""$\Phi^\top\Phi$ (its lower triangle; the rest is not touched) and $\Phi^\top t$, block by block of rows.
+
+    >>> from kernelcourse.kernels import Linear
+    >>> from kernelcourse.scaling.maps import LandmarkFeatures
+    >>> normal_equations(LandmarkFeatures(Linear(), [[1.0]]), np.array([[1.0], [2.0]]), np.array([3.0, 6.0]))
+    (array([[5.]]), array([15.]))
+    """
+    P = features.prepare(X)
+    return _normal_terms(features, P, vector(t, "t", length=len(P)), memory=memory)
+
+
+def _normal_terms(features: FeatureMap, P: Any, t: Array, *, memory: int) -> tuple[Array, Array]:
+    def work(blocks: Iterable[Rows]) -> tuple[Array, Array]:
+        G, b = np.zeros((features.m, features.m), order="F"), np.zeros(features.m)
+        for block, Phi in blocks:
+            add_squares(G, Phi)
+            b += t[block] @ Phi
+        return G, b
+
+    G, b = sum_over_blocks(work, features, P, memory=memory)
+    return G, b
+
+
+def _prepared(features: FeatureMap, X: Any) -> Any:
+    """Points that are here, prepared once for all passes; a dask array prepares its chunks where they are."""
+    return X if is_dask(X) else features.prepare(X)
+
+
+def feature_ridge(features: FeatureMap, X: Any, t: Any, *, ridge: float, memory: int = MEMORY) -> Array:
+    r"""The w that minimises $\frac12 \lVert t - \Phi w\rVert^2 + \frac{\text{ridge}}{2} w^\top P\, w$, in one pass:
+
+    $$(\Phi^\top\Phi + \text{ridge}\, P)\, w = \Phi^\top t.$$
+
+    With landmarks this is Nyström ridge regression, $(K_{ZX} K_{XZ} + \text{ridge}\, K_{ZZ})\, w = K_{ZX}\, t$; with
+    every point a landmark it is kernel ridge regression. Time $O(nm^2)$, memory $O(m^2)$ and a block of rows.
+
+    Forming $\Phi^\top\Phi$ squares the condition number $\kappa$ of $\tilde K + \text{ridge}\, I$. A warning says where
+    $\kappa^2$ leaves too few digits; `falkon` does not square it.
+
+    >>> from kernelcourse.kernels import Linear
+    >>> from kernelcourse.scaling.maps import LandmarkFeatures
+    >>> feature_ridge(LandmarkFeatures(Linear(), [[1.0]]), np.array([[1.0], [2.0]]), np.array([3.0, 6.0]), ridge=5.0)
+    array([1.5])
+    """
+    X, t, ridge = _prepared(features, X), numbers(t, X), real(ridge, "ridge", above=0)
+    G, b = map_sum(partial(_normal_terms, memory=memory), features, X, t)
+    P = features.penalty()
+    # The eigenvalues of K~ = Phi P^-1 Phi' are about those of P times n / m; its trace bounds the largest.
+    condition = np.trace(G) / max(np.trace(P), np.finfo(float).tiny) / ridge
+    if condition**2 * np.finfo(float).eps > 1e-2:
+        warn(
+            f"ridge={ridge:g} leaves a condition number of about {condition:.0e}, and the normal equations square it: "
+            "few digits are left. A larger ridge avoids this, and so does Falkon with enough iterations"
+        )
+    P *= ridge
+    G += P
+    del P
+    return solve(cholesky(G), b)
+
 
 _WIDTHS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 
@@ -36,10 +100,8 @@ class LogisticLoss:
 
     def terms(self, z: Array) -> tuple[Array, Array, Array]:
         """Value, slope and curvature at each z."""
-        from scipy.special import expit
-
-        miss = expit(-z)
-        return np.logaddexp(0, -z), -miss, miss * expit(z)
+        miss = logistic(-z)
+        return np.logaddexp(0, -z), -miss, miss * logistic(z)
 
 
 @dataclass(frozen=True)
@@ -148,20 +210,20 @@ class _Problem:
 
     def __post_init__(self) -> None:
         self.P, self.y = self.features.penalty(), labels(self.y, self.X)
+        self.X = _prepared(self.features, self.X)
 
     def at(self, w: Array, loss: Loss) -> _State:
         """The objective and its derivatives, in one pass over the points."""
         self.passes += 1
-        job = partial(_newton_terms, self.features, loss, w, memory=self.memory)
-        value, slope, H = map_sum(job, self.X, self.y)
+        job = partial(_newton_terms, loss=loss, w=w, memory=self.memory)
+        value, slope, H = map_sum(job, self.features, self.X, self.y)
         Pw = self.P @ w
         return _State(w, float(value + self.ridge / 2 * (w @ Pw)), slope + self.ridge * Pw, H)
 
     def descend(self, state: _State, loss: Loss, *, tol: float, most: int) -> tuple[_State, bool]:
         """Newton steps, each halved until the objective falls, and whether `most` passes were enough."""
         while self.passes < most:
-            factor = factor_with_nugget(state.H + self.ridge * self.P)
-            d = -linalg.cho_solve((factor, True), state.gradient, check_finite=False)
+            d = -solve(cholesky(state.H + self.ridge * self.P), state.gradient)
             promise = -float(state.gradient @ d)  # twice what the quadratic model expects to gain
             if promise <= 2 * tol * state.objective:
                 return state, True
@@ -176,7 +238,7 @@ class _Problem:
 
 
 def _newton_terms(
-    features: FeatureMap, loss: Loss, w: Array, X: Any, y: Any, *, memory: int
+    features: FeatureMap, P: Any, y: Any, *, loss: Loss, w: Array, memory: int
 ) -> tuple[float, Array, Array]:
     m = features.m
 
@@ -191,5 +253,5 @@ def _newton_terms(
             add_squares(H, Phi[bent] * np.sqrt(curvatures[bent])[:, None])
         return value, gradient, H
 
-    value, gradient, H = sum_over_blocks(work, features, X, memory=memory)
+    value, gradient, H = sum_over_blocks(work, features, P, memory=memory)
     return value, gradient, H

@@ -1,0 +1,50 @@
+"""Cholesky factors of nearly singular matrices, and systems with them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..seam import definition
+from ..validation import Array
+
+
+def cholesky(A: Array) -> Array:
+    r"""The L of $A = L L^\top$ after a little was added to the diagonal of A, in place; A's lower triangle is read.
+
+    What is added is of the size of the rounding errors that A carries already. A nearly singular positive semidefinite
+    matrix, as $K_{ZZ}$ is for every smooth kernel, becomes positive definite by it.
+
+    >>> cholesky(np.array([[4.0, 0.0], [2.0, 5.0]])).round(6)
+    array([[2., 0.],
+           [1., 2.]])
+    """
+    nugget = max(np.finfo(float).eps * float(np.trace(A)), np.finfo(float).tiny)
+    if not np.isfinite(nugget):
+        raise OverflowError("the matrix to factor has entries too large for a float: scale the data down")
+    diagonal = np.einsum("ii->i", A)
+    for _ in range(8):
+        diagonal += nugget
+        try:
+            return np.linalg.cholesky(A)
+        except np.linalg.LinAlgError:
+            nugget *= 10
+    raise ValueError("the penalty matrix is not positive semidefinite: no kernel makes such a matrix")
+
+
+@definition
+def triangular(L: Array, b: Array, *, transposed: bool = False) -> Array:
+    r"""Solve $L x = b$ for a lower triangular L, or $L^\top x = b$.
+
+    >>> triangular(np.array([[2.0, 0.0], [1.0, 2.0]]), np.array([4.0, 4.0]))
+    array([2., 1.])
+    """
+    return np.linalg.solve(L.T if transposed else L, b)
+
+
+def solve(L: Array, b: Array) -> Array:
+    r"""Solve $L L^\top x = b$.
+
+    >>> solve(np.array([[2.0, 0.0], [1.0, 2.0]]), np.array([4.0, 6.0]))
+    array([0.5, 1. ])
+    """
+    return triangular(L, triangular(L, b), transposed=True)
