@@ -278,14 +278,22 @@ def _is_ours(kernel: Kernel) -> bool:
     return type(kernel).formula.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
-def refuse_overflow(kernel: Kernel, values: Array) -> None:
+def refuse_overflow(kernel: Kernel, values: Array, name: str = "X") -> None:
     """Refuse kernel values, or sums of them, that no float can hold."""
     finite = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
     if not finite.all():
         raise OverflowError(
-            f"{kernel!r:.80} is too large for a float at X[{finite.argmin()}]: scale X down, or choose a kernel that "
-            "grows more slowly"
+            f"{kernel!r:.80} is too large for a float at {name}[{finite.argmin()}]: scale {name} down, or choose a "
+            "kernel that grows more slowly"
         )
+
+
+def prepared(kernel: Kernel, X: Any, name: str = "X") -> Any:
+    """Points as the kernel's formula takes them, none of which has a value too large for a float."""
+    P = kernel.prepare(X, name)
+    with np.errstate(over="ignore", invalid="ignore"):
+        refuse_overflow(kernel, kernel.diagonal(P), name)  # by Cauchy-Schwarz no other value is larger
+    return P
 
 
 def take(P: Any, chosen: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..estimators.base import prepared
 from ..kernels.kernel import Kernel
 from ..seam import definition
 from ..validation import Array, numeric, real, vector, warn, whole
@@ -83,7 +84,7 @@ def gram_product(kernel: Kernel, X: Any, Z: Any, a: Any, *, memory: int = MEMORY
     a = numeric(a, "a")
     if a.ndim not in (1, 2) or len(a) != len(Z):
         raise ValueError(f"a has shape {a.shape}, but Z has {len(Z)} points: expected a weight for each")
-    return product(kernel, kernel.prepare(X, "X"), kernel.prepare(Z, "Z"), a, memory=memory)
+    return product(kernel, prepared(kernel, X), prepared(kernel, Z, "Z"), a, memory=memory)
 
 
 def product(kernel: Kernel, P: Any, Q: Any, a: Array, *, memory: int) -> Array:
@@ -114,7 +115,7 @@ def cg_ridge(
     >>> cg_ridge(Linear(), [[1.0], [2.0]], [3.0, 6.0], ridge=5.0)
     (array([0.3, 0.6]), 1)
     """
-    return cg_weights(kernel, kernel.prepare(X), t, ridge, tol=tol, max_iterations=max_iterations, memory=memory)
+    return cg_weights(kernel, prepared(kernel, X), t, ridge, tol=tol, max_iterations=max_iterations, memory=memory)
 
 
 def cg_weights(

@@ -24,6 +24,7 @@ from ..estimators.base import (
     Regressor,
     a_kernel,
     log_logistic,
+    prepared,
     side_by_side,
 )
 from ..kernels.kernel import Kernel
@@ -59,7 +60,8 @@ class CGRidge(Regressor):
         if is_dask(X):
             raise TypeError("CGRidge needs every pair of points: pass X.compute(), or use NystromRidge or Falkon")
         self.memory_ = whole(self.memory, "memory", at_least=1)
-        P = self._prepared_points(X)
+        X = self._training_points(X)
+        P = prepared(self.kernel_, X)
         t = self._numbers(y, len(P))
         self.a_, self.n_iter_ = cg_weights(
             self.kernel_, P, t, self.ridge, tol=self.tol, max_iterations=self.max_iterations, memory=self.memory_
@@ -71,8 +73,7 @@ class CGRidge(Regressor):
     def predict(self, X: Any) -> Any:
         r"""$y(x) = \sum_n a_n k(x_n, x)$, in blocks of rows."""
         X = self._test_points(X)
-        P = self.kernel_.prepare(X)
-        return product(self.kernel_, P, self.f_.points, self.a_, memory=self.memory_)
+        return product(self.kernel_, prepared(self.kernel_, X), self.f_.points, self.a_, memory=self.memory_)
 
 
 @dataclass(eq=False, repr=False)

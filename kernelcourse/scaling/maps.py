@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..estimators.base import gram, refuse_overflow, take
+from ..estimators.base import gram, prepared, take
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Exponential, Gaussian, Laplacian, Matern, RationalQuadratic
 from ..validation import Array, choice, generator, owned, points, whole
@@ -69,11 +69,9 @@ class LandmarkFeatures:
 
     def prepare(self, X: Any) -> Any:
         """Points as the kernel's formula takes them."""
-        P = self.kernel.prepare(X, "X")
+        P = prepared(self.kernel, X)
         if self.kernel.on_vectors and np.shape(X)[1] != np.shape(self.Z)[1]:
             raise ValueError(f"X has {np.shape(X)[1]} columns, but the landmarks have {np.shape(self.Z)[1]}")
-        with np.errstate(over="ignore", invalid="ignore"):
-            refuse_overflow(self.kernel, self.kernel.diagonal(P))  # no other value is larger
         return P
 
     def rows(self, P: Any) -> Array:
