@@ -22,6 +22,8 @@ import numpy as np
 from ..kernels.kernel import Kernel
 from ..validation import Array, choice, from_sklearn, owned, points, rows, same_kind, same_length, vector
 
+__all__ = ["Classifier", "Estimator", "NotFittedError", "Regressor"]
+
 
 class NotFittedError(ValueError, AttributeError):
     """`predict` was called before `fit`."""
@@ -44,6 +46,10 @@ class Estimator(metaclass=ABCMeta):
     def predict(self, X: Any) -> Any:
         """What the estimator says of each point."""
 
+    @abstractmethod
+    def _decide(self, scores: Array) -> Any:
+        """The predictions that follow from the values of the fitted function."""
+
     # --- parameters
 
     @classmethod
@@ -64,7 +70,7 @@ class Estimator(metaclass=ABCMeta):
         # Whole kernels first, so that set_params(kernel=..., kernel__sigma=...) means what it says.
         for name, value in sorted(params.items(), key=lambda item: item[0].count("__")):
             owner, _, field = name.partition("__")
-            before = changed.get(owner, getattr(self, owner, None))
+            before: Any = changed.get(owner, getattr(self, owner, None))
             if owner not in self._parameter_names() or (field and name not in _of_kernel(owner, before)):
                 raise ValueError(
                     f"Invalid parameter {name!r} for estimator {self!r}. "
@@ -78,7 +84,7 @@ class Estimator(metaclass=ABCMeta):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "fit" in cls.__dict__:
-            cls.fit = _all_or_nothing(cls.fit)  # type: ignore[attr-defined]
+            cls.fit = _all_or_nothing(cls.fit)  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self).__init__).parameters
@@ -149,7 +155,7 @@ class Estimator(metaclass=ABCMeta):
         if getattr(self, "kernel_", None) is None or self.kernel_.on_vectors:
             return moderate(points(X, "X"), "X")
         X = rows(X)
-        if isinstance(X, (str, bytes, Set, Mapping)) or not np.iterable(X):
+        if isinstance(X, (str, bytes, Set, Mapping)) or not hasattr(X, "__len__"):
             raise TypeError(f"X must be a list of objects, got {type(X).__name__} {X!r:.60}")
         if len(X) == 0:
             raise ValueError("X is empty: at least one object is expected")
@@ -335,6 +341,9 @@ class Regressor(Estimator):
 
     kind = "regressor"
 
+    def _decide(self, scores: Array) -> Array:
+        return scores
+
     def _numbers(self, t: Any, n: int) -> Array:
         return moderate(vector(self._targets(t, n), "y", length=n), "y")
 
@@ -410,7 +419,9 @@ class Classifier(Estimator):
 
 
 class ProbabilisticClassifier(Classifier):
-    """A classifier with probabilities."""
+    """A classifier with probabilities: of one against the rest, scaled to sum to 1, or by a `softmax` of its scores."""
+
+    softmax: ClassVar[bool] = False
 
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class, in the order of `classes_`."""
@@ -421,12 +432,8 @@ class ProbabilisticClassifier(Classifier):
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([log_logistic(-scores), log_logistic(scores)])
-        weights = self._log_weights(scores)
+        weights = scores if self.softmax else log_logistic(scores)
         return weights - np.logaddexp.reduce(weights, axis=1, keepdims=True)
-
-    def _log_weights(self, scores: Array) -> Array:
-        """The logarithms of numbers that the probabilities are proportional to: for a softmax the scores."""
-        return scores
 
 
 def log_logistic(z: Array) -> Array:

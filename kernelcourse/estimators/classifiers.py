@@ -20,12 +20,21 @@ from .base import (
     ProbabilisticClassifier,
     constant_of,
     gram,
-    log_logistic,
     offset_word,
     one_against_rest,
     side_by_side,
     with_constant,
 )
+
+__all__ = [
+    "KernelLogisticRegression",
+    "KernelNeighbors",
+    "KernelPerceptron",
+    "KernelSVM",
+    "LogisticRegression",
+    "Perceptron",
+    "SoftmaxRegression",
+]
 
 ONE_MORE_FEATURE = ("none", "penalised")  # what `offset` can be where a free constant has no meaning, or no algorithm
 
@@ -213,9 +222,6 @@ class LogisticRegression(ProbabilisticClassifier):
         r"""$w^\top x$, the log-odds."""
         return _with_ones(self._test_points(X), self.offset_) @ self.w_
 
-    def _log_weights(self, scores: Array) -> Array:
-        return log_logistic(scores)
-
 
 @dataclass(eq=False, repr=False)
 class KernelLogisticRegression(ProbabilisticClassifier):
@@ -237,6 +243,7 @@ class KernelLogisticRegression(ProbabilisticClassifier):
     kernel: Kernel = Gaussian(1.0)
     ridge: float = 1.0
     offset: str = "none"
+    softmax = True
 
     def fit(self, X: Any, y: Any) -> Self:
         """Minimise the regularised cross-entropy."""
@@ -269,6 +276,7 @@ class SoftmaxRegression(ProbabilisticClassifier):
 
     ridge: float = 1.0
     offset: str = "penalised"
+    softmax = True
 
     def fit(self, X: Any, y: Any) -> Self:
         """Newton's method to a gradient of 1e-8."""

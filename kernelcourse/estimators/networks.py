@@ -16,12 +16,14 @@ from ..kernels.vectors import Linear
 from ..validation import Array, generator, whole
 from .base import Estimator, ProbabilisticClassifier, Regressor
 
+__all__ = ["MLP", "MLPRegressor"]
+
 
 @dataclass(eq=False, repr=False)
 class _Network(Estimator):
     """What the two networks share: their parameters, training, and the learned features."""
 
-    loss: ClassVar[mlp.Loss]
+    loss: ClassVar[Any]
 
     hidden: Sequence[int] = (16,)
     activation: str = "tanh"
@@ -93,6 +95,7 @@ class MLP(_Network, ProbabilisticClassifier):
     """
 
     loss = staticmethod(mlp.softmax_cross_entropy)
+    softmax = True
 
     def fit(self, X: Any, y: Any) -> Self:
         """Minimise the cross-entropy by stochastic gradient descent."""

@@ -15,6 +15,8 @@ from ..linalg import largest_row_sum, solve_ridges
 from ..validation import Array, points, real
 from .base import Expansion, Regressor, a_kernel, constant_of, gram, offset_word, with_constant
 
+__all__ = ["KernelRidge", "Parts", "RegularizationNetwork", "Ridge", "SemiparametricRidge"]
+
 
 @dataclass(eq=False, repr=False)
 class Ridge(Regressor):

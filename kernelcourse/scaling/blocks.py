@@ -17,6 +17,8 @@ from ..kernels.kernel import Kernel
 from ..seam import definition
 from ..validation import Array, numeric, real, vector, warn, whole
 
+__all__ = ["cg_ridge", "gram_product"]
+
 if TYPE_CHECKING:
     from .maps import FeatureMap
 
@@ -95,14 +97,7 @@ def product(kernel: Kernel, P: Any, Q: Any, a: Array, *, memory: int) -> Array:
 
 
 def cg_ridge(
-    kernel: Kernel,
-    X: Any,
-    t: Any,
-    *,
-    ridge: float,
-    tol: float = 1e-8,
-    max_iterations: int = 1000,
-    memory: int = MEMORY,
+    kernel: Kernel, X: Any, t: Any, *, ridge: float, tol: float = 1e-8, max_iterations: int = 1000, memory: int = MEMORY
 ) -> tuple[Array, int]:
     r"""Solve $(K + \text{ridge}\, I)\, a = t$ (lecture B, eq. 10) by conjugate gradients, without forming K.
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from ..validation import signs, vector
 
+Method = TypeVar("Method", bound=Callable[..., Any])
 _FAN_IN = 8  # partial sums that one task adds
 
 
@@ -106,7 +107,7 @@ def map_sum(function: Callable[[Any, Any, Any], Sequence[Any]], features: Any, X
     return dask.compute(parts[0])[0]
 
 
-def by_chunks(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def by_chunks(method: Method) -> Method:
     """A method that predicts: of a dask array it gives a dask array again, one row or one number per point."""
 
     @wraps(method)
@@ -120,7 +121,7 @@ def by_chunks(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         chunks = (X.chunks[0], (one.shape[1],))
         return X.map_blocks(partial(method, self), chunks=chunks, dtype=one.dtype, meta=one[:0])
 
-    return call
+    return cast("Method", call)
 
 
 def gather(X: Any, rows: np.ndarray) -> Any:

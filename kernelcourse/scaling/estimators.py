@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from ..estimators.base import (
     ProbabilisticClassifier,
     Regressor,
     a_kernel,
-    log_logistic,
     prepared,
     side_by_side,
 )
@@ -32,9 +31,19 @@ from ..kernels.vectors import Gaussian
 from ..validation import Array, generator, real, warn, whole
 from .blocks import MEMORY, cg_weights, product, row_blocks
 from .chunks import by_chunks, dask_rows, dask_vector, distinct, gather, is_dask
-from .falkon import falkon
 from .maps import GramError, draw_features, gram_error
-from .models import NewtonFit, feature_logistic, feature_ridge, feature_svm
+from .models import NewtonFit, falkon, feature_logistic, feature_ridge, feature_svm
+
+__all__ = [
+    "CGRidge",
+    "Falkon",
+    "FourierLogisticRegression",
+    "FourierRidge",
+    "FourierSVM",
+    "NystromLogisticRegression",
+    "NystromRidge",
+    "NystromSVM",
+]
 
 
 @dataclass(eq=False, repr=False)
@@ -76,6 +85,24 @@ class CGRidge(Regressor):
         return product(self.kernel_, prepared(self.kernel_, X), self.f_.points, self.a_, memory=self.memory_)
 
 
+class Model(NamedTuple):
+    """A model that takes a feature map."""
+
+    solve: Callable[..., Any]
+    strength: str  # the name of its penalty
+    as_ridge: Callable[[float, int], float]  # the ridge of n points that weighs as much, for leverage scores
+
+
+def _one_pass(features: Any, X: Any, t: Any, **options: Any) -> NewtonFit:
+    return NewtonFit(feature_ridge(features, X, t, **options), 1, np.nan)
+
+
+RIDGE = Model(_one_pass, "ridge", lambda ridge, n: ridge)
+FALKON = Model(falkon, "ridge", lambda ridge, n: ridge)
+LOGISTIC = Model(feature_logistic, "ridge", lambda ridge, n: 4 * ridge)  # the loss curves at most 1/4 as much
+SVM = Model(feature_svm, "lam", lambda lam, n: 2 * n * lam)
+
+
 @dataclass(eq=False, repr=False)
 class OnFeatures(Estimator):
     r"""A feature map $\phi$, drawn at fitting, times a model that finds the w of $f(x) = w^\top \phi(x)$.
@@ -88,6 +115,7 @@ class OnFeatures(Estimator):
     _: KW_ONLY
     memory: int = MEMORY
     rng: Any = 0
+    model: ClassVar[Model]
 
     def _training_points(self, X: Any) -> Any:
         self.kernel_, self.memory_ = a_kernel(self.kernel, "kernel"), whole(self.memory, "memory", at_least=1)
@@ -102,14 +130,27 @@ class OnFeatures(Estimator):
             scores[block] = self.features_.rows(P[block]) @ self.w_
         return scores
 
+    @by_chunks
+    def predict(self: Any, X: Any) -> Any:
+        """The value of f at each point, or the label that follows from it."""
+        return self._decide(self._scores(X))
+
     def gram_error(self, X: Any, sample: int = 500, rng: Any = 0) -> GramError:
         """How far the approximate kernel is from the exact one, on a random sample of the points X."""
         if is_dask(X):
             X = gather(dask_rows(X), np.sort(generator(rng).choice(len(X), size=min(len(X), sample), replace=False)))
         return gram_error(self.kernel_, self.features_, self._test_points(X), sample=sample, rng=rng)
 
-    def _solve(self, model: Model, X: Any, y: Any, **options: Any) -> list[Any]:
-        """Draw the features, and let the model find weights for them: once, or for each one-against-rest problem."""
+    def fit(self, X: Any, y: Any) -> Self:
+        """Draw the features, and find the weights in passes over blocks of rows."""
+        fits = self._fits(X, y)
+        self.w_ = side_by_side([fit.w for fit in fits])
+        self.n_iter_ = max(fit.passes for fit in fits)
+        return self
+
+    def _fits(self, X: Any, y: Any, **options: Any) -> list[Any]:
+        """What the model makes of the features: once, or for each one-against-rest problem."""
+        model = self.model
         strength = real(getattr(self, model.strength), model.strength, above=0)
         X = self._training_points(X)
         problems = self._problems_of(X, y)
@@ -136,28 +177,9 @@ class OnFeatures(Estimator):
         positive = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         return [y.map_blocks(partial(_plus_minus, label=label), dtype=float) for label in positive]
 
-    def _keep(self, fits: list[NewtonFit]) -> Self:
-        self.w_ = side_by_side([fit.w for fit in fits])
-        self.n_iter_ = max(fit.passes for fit in fits)
-        return self
-
 
 def _plus_minus(y: Any, *, label: Any) -> Array:
     return np.where(y == label, 1.0, -1.0)
-
-
-class Model(NamedTuple):
-    """A model that takes a feature map."""
-
-    solve: Callable[..., Any]
-    strength: str  # the name of its penalty
-    as_ridge: Callable[[float, int], float]  # the ridge of n points that bends as much, for leverage scores
-
-
-RIDGE = Model(feature_ridge, "ridge", lambda ridge, n: ridge)
-FALKON = Model(falkon, "ridge", lambda ridge, n: ridge)
-LOGISTIC = Model(feature_logistic, "ridge", lambda ridge, n: 4 * ridge)  # the loss curves at most 1/4 as much
-SVM = Model(feature_svm, "lam", lambda lam, n: 2 * n * lam)
 
 
 @dataclass(eq=False, repr=False)
@@ -178,13 +200,7 @@ class NystromRidge(OnFeatures, Regressor):
 
     landmarks: str = "uniform"
     ridge: float = 1.0
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Sum up the m x m normal equations and solve them."""
-        (self.w_,) = self._solve(RIDGE, X, y)
-        return self
-
-    predict = by_chunks(OnFeatures._scores)
+    model = RIDGE
 
 
 @dataclass(eq=False, repr=False)
@@ -200,13 +216,7 @@ class FourierRidge(OnFeatures, Regressor):
     """
 
     ridge: float = 1.0
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Sum up the m x m normal equations and solve them."""
-        (self.w_,) = self._solve(RIDGE, X, y)
-        return self
-
-    predict = by_chunks(OnFeatures._scores)
+    model = RIDGE
 
 
 @dataclass(eq=False, repr=False)
@@ -228,10 +238,11 @@ class Falkon(OnFeatures, Regressor):
     ridge: float = 1.0
     iterations: int = 20
     tol: float = 1e-7
+    model = FALKON
 
     def fit(self, X: Any, y: Any) -> Self:
         """At most `iterations` passes over the points, or fewer to a relative residual of `tol`."""
-        (fit,) = self._solve(FALKON, X, y, iterations=self.iterations, tol=self.tol)
+        (fit,) = self._fits(X, y, iterations=self.iterations, tol=self.tol)
         if fit.residuals and fit.residuals[-1] > 0.01:
             warn(
                 f"Falkon stopped after {fit.iterations} iterations, with a relative residual of "
@@ -239,8 +250,6 @@ class Falkon(OnFeatures, Regressor):
             )
         self.w_, self.n_iter_, self.residuals_ = fit.w, fit.iterations, fit.residuals
         return self
-
-    predict = by_chunks(OnFeatures._scores)
 
 
 @dataclass(eq=False, repr=False)
@@ -256,15 +265,9 @@ class NystromLogisticRegression(OnFeatures, ProbabilisticClassifier):
 
     landmarks: str = "uniform"
     ridge: float = 1.0
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Newton's method; a step is one pass over the points."""
-        return self._keep(self._solve(LOGISTIC, X, y))
-
+    model = LOGISTIC
     decision_function = by_chunks(OnFeatures._scores)
-    predict = by_chunks(Classifier.predict)
     predict_log_proba = by_chunks(ProbabilisticClassifier.predict_log_proba)
-    _log_weights = staticmethod(log_logistic)
 
 
 @dataclass(eq=False, repr=False)
@@ -279,15 +282,9 @@ class FourierLogisticRegression(OnFeatures, ProbabilisticClassifier):
     """
 
     ridge: float = 1.0
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Newton's method; a step is one pass over the points."""
-        return self._keep(self._solve(LOGISTIC, X, y))
-
+    model = LOGISTIC
     decision_function = by_chunks(OnFeatures._scores)
-    predict = by_chunks(Classifier.predict)
     predict_log_proba = by_chunks(ProbabilisticClassifier.predict_log_proba)
-    _log_weights = staticmethod(log_logistic)
 
 
 @dataclass(eq=False, repr=False)
@@ -303,13 +300,8 @@ class NystromSVM(OnFeatures, Classifier):
 
     landmarks: str = "uniform"
     lam: float = 0.01
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Newton's method on a hinge whose kink is rounded off over an ever smaller width."""
-        return self._keep(self._solve(SVM, X, y))
-
+    model = SVM
     decision_function = by_chunks(OnFeatures._scores)
-    predict = by_chunks(Classifier.predict)
 
 
 @dataclass(eq=False, repr=False)
@@ -324,10 +316,5 @@ class FourierSVM(OnFeatures, Classifier):
     """
 
     lam: float = 0.01
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Newton's method on a hinge whose kink is rounded off over an ever smaller width."""
-        return self._keep(self._solve(SVM, X, y))
-
+    model = SVM
     decision_function = by_chunks(OnFeatures._scores)
-    predict = by_chunks(Classifier.predict)

@@ -25,7 +25,7 @@ def cholesky(A: Array) -> Array:
     for _ in range(8):
         diagonal += nugget
         try:
-            return np.linalg.cholesky(A)
+            return np.asarray(np.linalg.cholesky(A), dtype=float)
         except np.linalg.LinAlgError:
             nugget *= 10
     raise ValueError("the penalty matrix is not positive semidefinite: no kernel makes such a matrix")
@@ -38,7 +38,7 @@ def triangular(L: Array, b: Array, *, transposed: bool = False) -> Array:
     >>> triangular(np.array([[2.0, 0.0], [1.0, 2.0]]), np.array([4.0, 4.0]))
     array([2., 1.])
     """
-    return np.linalg.solve(L.T if transposed else L, b)
+    return np.asarray(np.linalg.solve(L.T if transposed else L, b), dtype=float)
 
 
 def solve(L: Array, b: Array) -> Array:

@@ -12,6 +12,8 @@ from ..validation import Array, generator, points, real, whole
 from .blocks import MEMORY, row_blocks
 from .factors import cholesky, triangular
 
+__all__ = ["kmeans_landmarks", "leverage_landmarks", "leverage_scores", "uniform_landmarks"]
+
 
 def _count(m: int, n: int) -> int:
     if whole(m, "m", at_least=1) > n:

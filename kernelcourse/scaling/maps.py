@@ -19,6 +19,8 @@ from . import landmarks as choose
 from .chunks import gather, is_dask
 from .factors import cholesky, triangular
 
+__all__ = ["FourierFeatures", "GramError", "LandmarkFeatures", "gram_error", "random_fourier"]
+
 LANDMARKS = ("uniform", "kmeans++", "leverage")
 _ENOUGH = 1000
 _POOL = 20_000  # k-means++ and leverage scores choose among so many points drawn uniformly, or 10 m if that is more

@@ -1,26 +1,29 @@
 r"""Three models that take a feature map: ridge regression, logistic regression and the support vector machine.
 
 With m features and any number of points: a pass over blocks of rows sums up an m x m matrix, one system gives a step.
-Ridge regression needs one pass. The other two minimise $\sum_i \ell(y_i\, w^\top \phi(x_i)) + \frac{\text{ridge}}{2}
-w^\top P\, w$ over w, with labels $\pm 1$, by Newton's method, one pass for each step.
+Ridge regression needs one pass; FALKON takes some more, and no such matrix. The other two minimise
+$\sum_i \ell(y_i\, w^\top \phi(x_i)) + \frac{\text{ridge}}{2} w^\top P\, w$ over w, with labels $\pm 1$, by Newton's
+method, one pass for each step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..algorithms.logistic import logistic
 from ..linalg import add_squares
 from ..validation import Array, real, vector, warn, whole
-from .blocks import MEMORY, Rows, sum_over_blocks
+from .blocks import MEMORY, Rows, conjugate_gradients, sum_over_blocks
 from .chunks import is_dask, labels, map_sum, numbers
-from .factors import cholesky, solve
+from .factors import cholesky, solve, triangular
 from .maps import FeatureMap
+
+__all__ = ["FalkonFit", "NewtonFit", "falkon", "feature_logistic", "feature_ridge", "feature_svm", "normal_equations"]
 
 
 def normal_equations(features: FeatureMap, X: Any, t: Any, *, memory: int = MEMORY) -> tuple[Array, Array]:
@@ -84,37 +87,86 @@ def feature_ridge(features: FeatureMap, X: Any, t: Any, *, ridge: float, memory:
     return solve(cholesky(G), b)
 
 
+class FalkonFit(NamedTuple):
+    """What `falkon` found."""
+
+    w: Array  # a weight for each landmark
+    iterations: int
+    residuals: list[float]  # relative norms of the preconditioned residual, one per iteration
+
+
+def falkon(
+    features: FeatureMap, X: Any, t: Any, *, ridge: float, iterations: int = 20, tol: float = 1e-7, memory: int = MEMORY
+) -> FalkonFit:
+    r"""The w of `feature_ridge` without its $m \times m$ normal matrix (Rudi, Carratino and Rosasco 2017).
+
+    With $K_{ZZ} = L L^\top$, $\frac{n}{m} L^\top L + \text{ridge}\, I = A A^\top$ and $w = L^{-\top} A^{-\top} \beta$
+    the normal equations become
+
+    $$A^{-1} \bigl(L^{-1} K_{ZX} K_{XZ}\, L^{-\top} + \text{ridge}\, I\bigr) A^{-\top} \beta
+      = A^{-1} L^{-1} K_{ZX}\, t.$$
+
+    Where the landmarks are like the other points, $K_{ZX} K_{XZ} \approx \frac{n}{m} K_{ZZ}^2$, the matrix is close to
+    the identity, and a dozen or two iterations are enough, whatever n is. Each takes one pass over the points, $O(nm)$
+    kernel values; the two Cholesky factors take $O(m^3)$. Stops after `iterations`, or at a residual of `tol`.
+
+    >>> from kernelcourse.kernels import Linear
+    >>> from kernelcourse.scaling.maps import LandmarkFeatures
+    >>> fit = falkon(LandmarkFeatures(Linear(), [[1.0]]), np.array([[1.0], [2.0]]), np.array([3.0, 6.0]), ridge=5.0)
+    >>> fit.w, fit.iterations
+    (array([1.5]), 1)
+    """
+    ridge, tol = real(ridge, "ridge", above=0), real(tol, "tol", at_least=0)
+    iterations, t = whole(iterations, "iterations", at_least=1), numbers(t, X)
+    P, n, m = _prepared(features, X), len(X), features.m
+    L = cholesky(features.penalty())
+    S = L.T @ L
+    S *= n / m
+    S.flat[:: m + 1] += ridge
+    A = cholesky(S)
+    del S
+
+    def times(beta: Array) -> Array:
+        u = triangular(A, beta, transposed=True)
+        w = triangular(L, u, transposed=True)
+        (product,) = map_sum(partial(_round_trip, w=w, memory=memory), features, P, t)
+        return triangular(A, triangular(L, product) + ridge * u)
+
+    (target,) = map_sum(partial(_round_trip, w=None, memory=memory), features, P, t)
+    beta, residuals = conjugate_gradients(times, triangular(A, triangular(L, target)), iterations=iterations, tol=tol)
+    w = triangular(L, triangular(A, beta, transposed=True), transposed=True)
+    return FalkonFit(w, len(residuals), residuals)
+
+
+def _round_trip(features: FeatureMap, P: Any, t: Any, *, w: Array | None, memory: int) -> tuple[Array]:
+    r"""$K_{ZX} K_{XZ}\, w$, for which each block of kernel values serves twice; without a w $K_{ZX}\, t$."""
+
+    def work(blocks: Iterable[Rows]) -> tuple[Array]:
+        product = np.zeros(features.m)
+        for block, Phi in blocks:
+            product += (t[block] if w is None else Phi @ w) @ Phi
+        return (product,)
+
+    (product,) = sum_over_blocks(work, features, P, memory=memory)
+    return (product,)
+
+
 _WIDTHS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 
 
-class Loss(Protocol):
-    """A convex function of the margin z, with its first two derivatives."""
-
-    def terms(self, z: Array) -> tuple[Array, Array, Array]:
-        """Value, slope and curvature at each z."""
+Loss = Callable[[Array], tuple[Array, Array, Array]]  # of margins z: value, slope and curvature at each
 
 
-@dataclass(frozen=True)
-class LogisticLoss:
-    r"""$\ell(z) = \log(1 + e^{-z})$ (lecture S)."""
-
-    def terms(self, z: Array) -> tuple[Array, Array, Array]:
-        """Value, slope and curvature at each z."""
-        miss = logistic(-z)
-        return np.logaddexp(0, -z), -miss, miss * logistic(z)
+def logistic_loss(z: Array) -> tuple[Array, Array, Array]:
+    r"""$\ell(z) = \log(1 + e^{-z})$ (lecture S), its slope and curvature."""
+    miss = logistic(-z)
+    return np.logaddexp(0, -z), -miss, miss * logistic(z)
 
 
-@dataclass(frozen=True)
-class RoundedHinge:
+def rounded_hinge(z: Array, *, h: float) -> tuple[Array, Array, Array]:
     r"""The hinge $\max(0, 1 - z)$ with its kink rounded off over $1 \pm h$; it lies at most $h/4$ above."""
-
-    h: float
-
-    def terms(self, z: Array) -> tuple[Array, Array, Array]:
-        """Value, slope and curvature at each z."""
-        over = np.clip((1 + self.h - z) / (2 * self.h), 0.0, 1.0)  # 0 beyond the kink, 1 before it
-        value = np.where(over < 1, self.h * over**2, 1 - z)
-        return value, -over, np.where((over > 0) & (over < 1), 1 / (2 * self.h), 0.0)
+    over = np.clip((1 + h - z) / (2 * h), 0.0, 1.0)  # 0 beyond the kink, 1 before it
+    return np.where(over < 1, h * over**2, 1 - z), -over, np.where((over > 0) & (over < 1), 1 / (2 * h), 0.0)
 
 
 class NewtonFit(NamedTuple):
@@ -155,22 +207,15 @@ def feature_logistic(
     array([1.007])
     """
     problem = _Problem(features, X, y, real(ridge, "ridge", above=0), memory)
-    state = problem.at(np.zeros(features.m), LogisticLoss())
-    state, enough = problem.descend(state, LogisticLoss(), tol=tol, most=whole(max_passes, "max_passes", at_least=1))
+    state = problem.at(np.zeros(features.m), logistic_loss)
+    state, enough = problem.descend(state, logistic_loss, tol=tol, most=whole(max_passes, "max_passes", at_least=1))
     if not enough:
         warn(f"feature_logistic stopped after {problem.passes} passes; a larger ridge or more max_passes would help")
     return NewtonFit(state.w, problem.passes, state.objective)
 
 
 def feature_svm(
-    features: FeatureMap,
-    X: Any,
-    y: Any,
-    *,
-    lam: float,
-    tol: float = 1e-6,
-    max_passes: int = 300,
-    memory: int = MEMORY,
+    features: FeatureMap, X: Any, y: Any, *, lam: float, tol: float = 1e-6, max_passes: int = 300, memory: int = MEMORY
 ) -> NewtonFit:
     r"""The support vector machine with m features (lecture K7): minimise
 
@@ -191,7 +236,7 @@ def feature_svm(
     most = whole(max_passes, "max_passes", at_least=1)
     w = np.zeros(features.m)
     for h in _WIDTHS:
-        loss = RoundedHinge(h)
+        loss = partial(rounded_hinge, h=h)
         state, enough = problem.descend(problem.at(w, loss), loss, tol=tol if h == _WIDTHS[-1] else 1e-3, most=most)
         w = state.w
     if not enough:
@@ -246,7 +291,7 @@ def _newton_terms(
         value, gradient, H = 0.0, np.zeros(m), np.zeros((m, m), order="F")
         for block, Phi in blocks:
             sign = y[block]
-            values, slopes, curvatures = loss.terms(sign * (Phi @ w))
+            values, slopes, curvatures = loss(sign * (Phi @ w))
             value += float(values.sum())
             gradient += (sign * slopes) @ Phi
             bent = curvatures > 0
