@@ -38,8 +38,8 @@ def labels_in_feature_space(kernel: Kernel, P: Any, Q: Any, labels: Any, kappa: 
     return np.concatenate([plain(kernel, P[rows], Q, labels, kappa) for rows in slabs])
 
 
-@accelerates(factors.triangular, rtol=1e-9, atol=1e-9)
-def triangular(L: Array, b: Array, *, transposed: bool = False) -> Array:
+@accelerates(factors.triangular_solve, rtol=1e-9, atol=1e-9)
+def triangular_solve(L: Array, b: Array, *, transposed: bool = False) -> Array:
     """LAPACK's solver for triangular systems."""
     return linalg.solve_triangular(L, b, trans=int(transposed), lower=True, check_finite=False)
 

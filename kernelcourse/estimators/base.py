@@ -304,7 +304,7 @@ def prepared(kernel: Kernel, X: Any, name: str = "X") -> Any:
 
 def take(P: Any, chosen: Any) -> Any:
     """Some of the points, whether they are rows of an array or objects in a list."""
-    return [P[i] for i in chosen] if isinstance(P, list) else P[chosen]
+    return [P[i] for i in chosen] if type(P) is list else P[chosen]
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from ..seam import definition
 from ..validation import Array, numeric, real, vector, warn, whole
 
 __all__ = ["cg_ridge", "gram_product"]
+from .factors import conjugate_gradients
 
 if TYPE_CHECKING:
     from .maps import FeatureMap
@@ -130,25 +131,3 @@ def cg_weights(
             "a larger ridge needs fewer"
         )
     return a, len(residuals)
-
-
-def conjugate_gradients(
-    times: Callable[[Array], Array], b: Array, *, iterations: int, tol: float
-) -> tuple[Array, list[float]]:
-    r"""Solve $Ax = b$ for a positive definite A known by its products, and the relative residual after each of them.
-
-    >>> conjugate_gradients(lambda v: 2 * v, np.array([4.0]), iterations=5, tol=1e-9)
-    (array([2.]), [0.0])
-    """
-    x, r = np.zeros_like(b), b.copy()
-    p, rr, goal = r, float(r @ r), float(b @ b)
-    residuals: list[float] = []
-    while len(residuals) < iterations and rr > tol**2 * goal:
-        Ap = times(p)
-        step = rr / float(p @ Ap)
-        x = x + step * p
-        r = r - step * Ap
-        rr, before = float(r @ r), rr
-        p = r + (rr / before) * p
-        residuals.append((rr / goal) ** 0.5)
-    return x, residuals

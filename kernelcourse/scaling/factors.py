@@ -1,6 +1,8 @@
-"""Cholesky factors of nearly singular matrices, and systems with them."""
+"""Cholesky factors of nearly singular matrices, systems with them, and systems known by their products."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -32,19 +34,41 @@ def cholesky(A: Array) -> Array:
 
 
 @definition
-def triangular(L: Array, b: Array, *, transposed: bool = False) -> Array:
+def triangular_solve(L: Array, b: Array, *, transposed: bool = False) -> Array:
     r"""Solve $L x = b$ for a lower triangular L, or $L^\top x = b$.
 
-    >>> triangular(np.array([[2.0, 0.0], [1.0, 2.0]]), np.array([4.0, 4.0]))
+    >>> triangular_solve(np.array([[2.0, 0.0], [1.0, 2.0]]), np.array([4.0, 4.0]))
     array([2., 1.])
     """
     return np.asarray(np.linalg.solve(L.T if transposed else L, b), dtype=float)
 
 
-def solve(L: Array, b: Array) -> Array:
+def cholesky_solve(L: Array, b: Array) -> Array:
     r"""Solve $L L^\top x = b$.
 
-    >>> solve(np.array([[2.0, 0.0], [1.0, 2.0]]), np.array([4.0, 6.0]))
+    >>> cholesky_solve(np.array([[2.0, 0.0], [1.0, 2.0]]), np.array([4.0, 6.0]))
     array([0.5, 1. ])
     """
-    return triangular(L, triangular(L, b), transposed=True)
+    return triangular_solve(L, triangular_solve(L, b), transposed=True)
+
+
+def conjugate_gradients(
+    times: Callable[[Array], Array], b: Array, *, iterations: int, tol: float
+) -> tuple[Array, list[float]]:
+    r"""Solve $Ax = b$ for a positive definite A known by its products, and the relative residual after each of them.
+
+    >>> conjugate_gradients(lambda v: 2 * v, np.array([4.0]), iterations=5, tol=1e-9)
+    (array([2.]), [0.0])
+    """
+    x, r = np.zeros_like(b), b.copy()
+    p, rr, goal = r, float(r @ r), float(b @ b)
+    residuals: list[float] = []
+    while len(residuals) < iterations and rr > tol**2 * goal:
+        Ap = times(p)
+        step = rr / float(p @ Ap)
+        x = x + step * p
+        r = r - step * Ap
+        rr, before = float(r @ r), rr
+        p = r + (rr / before) * p
+        residuals.append((rr / goal) ** 0.5)
+    return x, residuals

@@ -10,7 +10,7 @@ from ..estimators.base import gram, take
 from ..kernels.kernel import Kernel
 from ..validation import Array, generator, points, real, whole
 from .blocks import MEMORY, row_blocks
-from .factors import cholesky, triangular
+from .factors import cholesky, triangular_solve
 
 __all__ = ["kmeans_landmarks", "leverage_landmarks", "leverage_scores", "uniform_landmarks"]
 
@@ -75,7 +75,7 @@ def leverage_scores(kernel: Kernel, X: Any, Z: Any, *, ridge: float, memory: int
     L = cholesky(K_ZZ)
     scores = kernel.diagonal(P)
     for block in row_blocks(n, m, memory=memory):
-        explained = triangular(L, kernel.formula(P[block], Q).T)
+        explained = triangular_solve(L, kernel.formula(P[block], Q).T)
         scores[block] -= np.einsum("ij,ij->j", explained, explained)
     return np.clip(scores / ridge, 0.0, 1.0)
 

@@ -17,7 +17,7 @@ from ..kernels.vectors import Exponential, Gaussian, Laplacian, Matern, Rational
 from ..validation import Array, choice, generator, owned, points, whole
 from . import landmarks as choose
 from .chunks import gather, is_dask
-from .factors import cholesky, triangular
+from .factors import cholesky, triangular_solve
 
 __all__ = ["FourierFeatures", "GramError", "LandmarkFeatures", "gram_error", "random_fourier"]
 
@@ -220,6 +220,6 @@ def gram_error(kernel: Kernel, features: FeatureMap, X: Any, *, sample: int = 50
     size = min(len(X), whole(sample, "sample", at_least=1))
     X = take(X, np.sort(generator(rng).choice(len(X), size=size, replace=False)))
     K, Phi, P = kernel(X), features(X), features.penalty()
-    half = triangular(cholesky(P), Phi.T)
+    half = triangular_solve(cholesky(P), Phi.T)
     gap = K - half.T @ half
     return GramError(float(np.linalg.norm(gap) / np.linalg.norm(K)), float(np.abs(gap).max()), size)

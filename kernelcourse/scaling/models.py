@@ -18,9 +18,9 @@ import numpy as np
 from ..algorithms.logistic import logistic
 from ..linalg import add_squares
 from ..validation import Array, real, vector, warn, whole
-from .blocks import MEMORY, Rows, conjugate_gradients, sum_over_blocks
+from .blocks import MEMORY, Rows, sum_over_blocks
 from .chunks import is_dask, labels, map_sum, numbers
-from .factors import cholesky, solve, triangular
+from .factors import cholesky, cholesky_solve, conjugate_gradients, triangular_solve
 from .maps import FeatureMap
 
 __all__ = ["FalkonFit", "NewtonFit", "falkon", "feature_logistic", "feature_ridge", "feature_svm", "normal_equations"]
@@ -84,7 +84,7 @@ def feature_ridge(features: FeatureMap, X: Any, t: Any, *, ridge: float, memory:
     P *= ridge
     G += P
     del P
-    return solve(cholesky(G), b)
+    return cholesky_solve(cholesky(G), b)
 
 
 class FalkonFit(NamedTuple):
@@ -127,14 +127,16 @@ def falkon(
     del S
 
     def times(beta: Array) -> Array:
-        u = triangular(A, beta, transposed=True)
-        w = triangular(L, u, transposed=True)
+        u = triangular_solve(A, beta, transposed=True)
+        w = triangular_solve(L, u, transposed=True)
         (product,) = map_sum(partial(_round_trip, w=w, memory=memory), features, P, t)
-        return triangular(A, triangular(L, product) + ridge * u)
+        return triangular_solve(A, triangular_solve(L, product) + ridge * u)
 
     (target,) = map_sum(partial(_round_trip, w=None, memory=memory), features, P, t)
-    beta, residuals = conjugate_gradients(times, triangular(A, triangular(L, target)), iterations=iterations, tol=tol)
-    w = triangular(L, triangular(A, beta, transposed=True), transposed=True)
+    beta, residuals = conjugate_gradients(
+        times, triangular_solve(A, triangular_solve(L, target)), iterations=iterations, tol=tol
+    )
+    w = triangular_solve(L, triangular_solve(A, beta, transposed=True), transposed=True)
     return FalkonFit(w, len(residuals), residuals)
 
 
@@ -268,7 +270,7 @@ class _Problem:
     def descend(self, state: _State, loss: Loss, *, tol: float, most: int) -> tuple[_State, bool]:
         """Newton steps, each halved until the objective falls, and whether `most` passes were enough."""
         while self.passes < most:
-            d = -solve(cholesky(state.H + self.ridge * self.P), state.gradient)
+            d = -cholesky_solve(cholesky(state.H + self.ridge * self.P), state.gradient)
             promise = -float(state.gradient @ d)  # twice what the quadratic model expects to gain
             if promise <= 2 * tol * state.objective:
                 return state, True

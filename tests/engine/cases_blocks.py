@@ -36,7 +36,7 @@ def nearest_points_cases():
 
 
 def as_near(args, kwargs, fast, plain):
-    """The neighbours found are as near as those of the definition; on a grid, where sums are exact, they are the same."""
+    """As near as those of the definition; on a grid, where sums are exact, the same ones."""
     X, Z, _, metric = args
     assert fast.shape == plain.shape
     length = np.square if metric == "euclidean" else np.abs
@@ -57,7 +57,7 @@ def labels_in_feature_space_cases():
     yield (Linear(), many, many, rng.integers(0, 2, size=1500), 3), {}
 
 
-def triangular_cases():
+def triangular_solve_cases():
     rng = np.random.default_rng(2)
     for n in SIZES[:-1]:
         L = np.tril(rng.normal(size=(n, n)) / n) + np.eye(n)
@@ -97,7 +97,7 @@ def equal_sums(args, kwargs, fast, plain):
 CASES: dict[str, Callable[[], Iterable[tuple[tuple, dict]]]] = {
     "nearest_points": nearest_points_cases,
     "labels_in_feature_space": labels_in_feature_space_cases,
-    "triangular": triangular_cases,
+    "triangular_solve": triangular_solve_cases,
     "sum_over_blocks": sum_over_blocks_cases,
 }
 CERTIFIED: dict[str, Callable[[tuple, dict, object, object], None]] = {
