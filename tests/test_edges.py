@@ -139,7 +139,7 @@ def test_too_large_is_said(call):
         (lambda: Linear()(np.empty((0, 2), dtype=str)), "numbers"),
         (lambda: KernelSVM().fit(X, t + 1j), "Complex"),
         (lambda: KernelSVM().fit(X, np.array([np.nan, 1.0] * 15, dtype=object)), "NaN"),
-        (lambda: KernelSVM(offset="none").fit(X, y), "offset"),
+        (lambda: KernelSVM(offset="yes").fit(X, y), "offset"),
         (lambda: Perceptron(shuffle="no").fit(X, y), "shuffle"),
         (lambda: MLP(hidden=16).fit(X, y), "hidden"),
         (lambda: Ridge(phi="x").fit(X, t), "phi"),

@@ -68,7 +68,8 @@ CLASSIFIERS = [
     KernelLogisticRegression(),
     SoftmaxRegression(),
     KernelSVM(),
-    KernelSVM(offset=True),
+    KernelSVM(offset="free"),
+    KernelSVM(offset="penalised"),
     MLP(epochs=40),
 ]
 
@@ -142,7 +143,7 @@ def test_the_two_parts_of_a_semiparametric_fit():
 
 
 def test_logistic_regression_is_scikit_learns():
-    ours = LogisticRegression(ridge=0.5, offset=False).fit(X, y)
+    ours = LogisticRegression(ridge=0.5, offset="none").fit(X, y)
     peer = sklearn.linear_model.LogisticRegression(C=2.0, fit_intercept=False, tol=1e-12).fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(new), peer.predict_proba(new), atol=1e-6)
     np.testing.assert_allclose(
@@ -152,7 +153,7 @@ def test_logistic_regression_is_scikit_learns():
 
 def test_softmax_regression_is_scikit_learns_and_the_kernels():
     peer = sklearn.linear_model.LogisticRegression(C=2.0, fit_intercept=False, tol=1e-12, max_iter=1000).fit(X, three)
-    ours = SoftmaxRegression(ridge=0.5, offset=False).fit(X, three)
+    ours = SoftmaxRegression(ridge=0.5, offset="none").fit(X, three)
     dual = KernelLogisticRegression(Linear(), ridge=0.5).fit(X, three)
     np.testing.assert_allclose(ours.predict_proba(new), peer.predict_proba(new), atol=1e-5)
     np.testing.assert_allclose(dual.predict_proba(new), ours.predict_proba(new), atol=1e-7)
@@ -160,7 +161,7 @@ def test_softmax_regression_is_scikit_learns_and_the_kernels():
 
 def test_the_svm_with_offset_is_scikit_learns():
     n, C = len(X), 2.0
-    ours = KernelSVM(Gaussian.from_gamma(0.5), lam=1 / (2 * n * C), offset=True, gap=1e-10).fit(X, y)
+    ours = KernelSVM(Gaussian.from_gamma(0.5), lam=1 / (2 * n * C), offset="free", gap=1e-10).fit(X, y)
     peer = sklearn.svm.SVC(C=C, gamma=0.5, tol=1e-10).fit(X, y)
     np.testing.assert_allclose(ours.decision_function(new), peer.decision_function(new), atol=1e-4)
     assert set(peer.support_) == set(ours.support_)

@@ -1,35 +1,9 @@
 """Estimators: fit/predict shells that join a kernel to an algorithm, with scikit-learn's conventions."""
 
-from .base import Classifier, Estimator, NotFittedError, Regressor
-from .classifiers import (
-    KernelLogisticRegression,
-    KernelNeighbors,
-    KernelPerceptron,
-    KernelSVM,
-    LogisticRegression,
-    Perceptron,
-    SoftmaxRegression,
-)
-from .networks import MLP, MLPRegressor
-from .regressors import KernelRidge, Parts, RegularizationNetwork, Ridge, SemiparametricRidge
+from . import base, classifiers, networks, regressors
+from .base import *  # noqa: F403
+from .classifiers import *  # noqa: F403
+from .networks import *  # noqa: F403
+from .regressors import *  # noqa: F403
 
-__all__ = [
-    "MLP",
-    "Classifier",
-    "Estimator",
-    "KernelLogisticRegression",
-    "KernelNeighbors",
-    "KernelPerceptron",
-    "KernelRidge",
-    "KernelSVM",
-    "LogisticRegression",
-    "MLPRegressor",
-    "NotFittedError",
-    "Parts",
-    "Perceptron",
-    "Regressor",
-    "RegularizationNetwork",
-    "Ridge",
-    "SemiparametricRidge",
-    "SoftmaxRegression",
-]
+__all__ = [*base.__all__, *classifiers.__all__, *networks.__all__, *regressors.__all__]

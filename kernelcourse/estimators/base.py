@@ -1,34 +1,54 @@
 """What every estimator shares: scikit-learn's conventions, kept without importing scikit-learn.
 
-An estimator is a shell: its `__init__` stores the parameters, `fit` checks the data, calls a pure function of
-`kernelcourse.algorithms` and stores what that returns in names that end in an underscore, `predict` combines them. It
-reads nothing else: a parameter that is set later takes effect with the next `fit`.
+An estimator is a shell, a dataclass with its parameters as fields. `fit` checks and prepares the data once, calls a
+pure function of `kernelcourse.algorithms` and stores what that returns in names that end in an underscore. `predict`
+reads those and nothing else: a parameter that is set later takes effect with the next `fit`.
+
+Every class is abstract, or final: a method that fits in another way is another class.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import warnings
-from collections.abc import Callable
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ..kernels.kernel import Kernel
-from ..validation import Array, from_sklearn, owned, points, rows, same_kind, same_length, vector
+from ..validation import Array, choice, from_sklearn, owned, points, rows, same_kind, same_length, vector
+
+__all__ = ["Classifier", "Estimator", "NotFittedError", "Regressor"]
 
 
 class NotFittedError(ValueError, AttributeError):
     """`predict` was called before `fit`."""
 
 
-class Estimator:
+class Estimator(metaclass=ABCMeta):
     """Parameters by name, fitted attributes by underscore."""
 
     kind: ClassVar[str]  # "classifier" or "regressor"
     path: ClassVar[str | None] = None  # the parameter along which `_along_path` shares the work of many fits
+    kernel_: Kernel  # the one that it was fitted with, where it has one
+    X_: Any  # and the training points
+    f_: Expansion  # what it learned, where that is a sum over the training points
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from the points X and their targets y."""
+
+    @abstractmethod
+    def predict(self, X: Any) -> Any:
+        """What the estimator says of each point."""
+
+    @abstractmethod
+    def _decide(self, scores: Array) -> Any:
+        """The predictions that follow from the values of the fitted function."""
 
     # --- parameters
 
@@ -37,27 +57,26 @@ class Estimator:
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name; `deep` adds those of a kernel as `kernel__sigma`."""
+        """The parameters by name; `deep` adds those of a kernel, as `kernel__sigma`, or `kernel__0__c` of a sum."""
         params = {name: getattr(self, name) for name in self._parameter_names()}
         if deep:
             for name, value in list(params.items()):
-                params |= _nested(name, value)
+                params |= _of_kernel(name, value)
         return params
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name. Kernels are immutable: `kernel__sigma=2` puts a changed copy in place."""
-        known = self.get_params(deep=True)
         changed: dict[str, Any] = {}  # all are found to be good before one is set
         # Whole kernels first, so that set_params(kernel=..., kernel__sigma=...) means what it says.
-        for name, value in sorted(params.items(), key=lambda item: "__" in item[0]):
+        for name, value in sorted(params.items(), key=lambda item: item[0].count("__")):
             owner, _, field = name.partition("__")
-            if name not in known and name not in _nested(owner, changed.get(owner)):
+            before: Any = changed.get(owner, getattr(self, owner, None))
+            if owner not in self._parameter_names() or (field and name not in _of_kernel(owner, before)):
                 raise ValueError(
                     f"Invalid parameter {name!r} for estimator {self!r}. "
                     f"Valid parameters are: {self._parameter_names()!r}."
                 )
-            before = changed.get(owner, known[owner])
-            changed[owner] = _replaced(before, field, value) if field else value
+            changed[owner] = before.with_parameters(**{field: value}) if field else value
         for name, value in changed.items():
             setattr(self, name, value)
         return self
@@ -65,7 +84,7 @@ class Estimator:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "fit" in cls.__dict__:
-            cls.fit = _all_or_nothing(cls.fit)  # type: ignore[attr-defined]
+            cls.fit = _all_or_nothing(cls.fit)  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self).__init__).parameters
@@ -92,10 +111,22 @@ class Estimator:
     # --- data
 
     def _training_points(self, X: Any) -> Any:
+        """The points of a fit, checked: a copy, as what the user does to X later must not change the predictions."""
+        if "kernel" in self._parameter_names():
+            self.kernel_ = a_kernel(self.kernel, "kernel")  # type: ignore[attr-defined]
+            self.X_ = checked = self._with_columns(X, owned(self._points(X)))
+            return checked
+        return self._with_columns(X, self._points(X).copy())
+
+    def _prepared_points(self, X: Any) -> Any:
+        """The points of a fit as the kernel's formula takes them."""
+        X = self._training_points(X)
+        return self.kernel_.prepare(X)
+
+    def _with_columns(self, X: Any, checked: Any) -> Any:
         self.__dict__.pop("n_features_in_", None)
         self.__dict__.pop("feature_names_in_", None)
-        checked = owned(self._points(X))  # what the user does to X later must not change the predictions
-        if isinstance(checked, np.ndarray) and checked.ndim == 2:
+        if getattr(checked, "ndim", 0) == 2:  # not a list of lists of symbols
             self.n_features_in_ = checked.shape[1]
             columns = getattr(X, "columns", None)
             if columns is not None and all(isinstance(c, str) for c in columns):
@@ -105,17 +136,30 @@ class Estimator:
     def _test_points(self, X: Any) -> Any:
         self._require_fitted()
         checked = self._points(X)
-        wanted = getattr(self, "n_features_in_", None)
-        if wanted is not None and np.shape(checked)[1:] != (wanted,):
+        expected = getattr(self, "n_features_in_", None)
+        if expected is not None and np.shape(checked)[1:] != (expected,):
             raise ValueError(
                 f"X has {np.shape(checked)[1]} features, "
-                f"but {type(self).__name__} is expecting {wanted} features as input"
+                f"but {type(self).__name__} is expecting {expected} features as input"
             )
         self._require_same_columns(X)
         return checked
 
+    def _expanded(self, X: Any) -> Array:
+        """The values of the fitted expansion at new points."""
+        X = self._test_points(X)
+        return self.f_(X)
+
     def _points(self, X: Any) -> Any:
-        return moderate(points(X, "X"), "X")
+        """Rows of numbers, or for a kernel on objects a list of them, which the kernel checks when it prepares them."""
+        if getattr(self, "kernel_", None) is None or self.kernel_.on_vectors:
+            return moderate(points(X, "X"), "X")
+        X = rows(X)
+        if isinstance(X, (str, bytes, Set, Mapping)) or not hasattr(X, "__len__"):
+            raise TypeError(f"X must be a list of objects, got {type(X).__name__} {X!r:.60}")
+        if len(X) == 0:
+            raise ValueError("X is empty: at least one object is expected")
+        return X if isinstance(X, np.ndarray) else list(X)
 
     def _require_fitted(self) -> None:
         if not any(name.endswith("_") and not name.startswith("_") for name in self.__dict__):
@@ -143,21 +187,10 @@ class Estimator:
         return array
 
 
-def _nested(name: str, value: Any) -> dict[str, Any]:
-    """The parameters of a kernel, and of the kernel inside it, as `kernel__kernel__sigma`."""
-    found: dict[str, Any] = {}
-    if isinstance(value, Kernel) and dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            inner = getattr(value, field.name)
-            found[f"{name}__{field.name}"] = inner
-            found |= _nested(f"{name}__{field.name}", inner)
-    return found
-
-
-def _replaced(kernel: Any, path: str, value: Any) -> Any:
-    """A copy of a kernel with the parameter at the end of the path changed."""
-    field, _, rest = path.partition("__")
-    return dataclasses.replace(kernel, **{field: _replaced(getattr(kernel, field), rest, value) if rest else value})
+def _of_kernel(name: str, value: Any) -> dict[str, Any]:
+    """The parameters of a kernel, and of the kernels inside it, as `kernel__kernel__sigma`."""
+    inner = value.parameters() if isinstance(value, Kernel) else {}
+    return {f"{name}__{field}": parameter for field, parameter in inner.items()}
 
 
 def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -178,11 +211,16 @@ def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 def moderate(X: Array, name: str) -> Array:
     """Points whose squares fit a float; others are refused before they turn into inf and NaN."""
-    if np.abs(X).max() > 1e150:
-        raise OverflowError(
-            f"{name} reaches {np.abs(X).max():.1e}: its squares are too large for a float, scale it down"
-        )
+    if (largest := max(X.max(), -X.min())) > 1e150:
+        raise OverflowError(f"{name} reaches {largest:.1e}, and squares of more than 1e150 are too large for a float")
     return X
+
+
+def a_kernel(value: Any, name: str) -> Kernel:
+    """`value`, if it is a kernel."""
+    if not isinstance(value, Kernel):
+        raise TypeError(f"{name} must be a Kernel such as Gaussian(1.0), got {value!r}")
+    return value
 
 
 def one_column(y: Any) -> Any:
@@ -202,35 +240,100 @@ def one_column(y: Any) -> Any:
     return array[:, 0]
 
 
-class KernelMixin:
-    """An estimator whose points are whatever its kernel takes: rows of an array, or a list of objects."""
+OFFSETS = ("none", "penalised", "free")
+
+
+def offset_word(value: Any, allowed: Sequence[str] = OFFSETS, *, true: str | None = None) -> str:
+    """`value` as what `offset` says of the constant term: there is none, or it is penalised like the rest, or free.
+
+    Some methods know two of the words only. Where `offset` was True or False, `true` is what True stands for.
+
+    >>> offset_word("free")
+    'free'
+    """
+    if true is not None and isinstance(value, (bool, np.bool_)):
+        word = true if value else "none"
+        warnings.warn(f"offset={value} is now written offset={word!r}", DeprecationWarning, stacklevel=4)
+        return word
+    return choice(value, "offset", allowed)
+
+
+def with_constant(K: Array, offset: str) -> Array:
+    """K, or for a penalised offset that of the kernel k + 1, in its place."""
+    if offset == "penalised":
+        K += 1.0
+    return K
+
+
+def constant_of(weights: Array, offset: str) -> Any:
+    r"""The b of $\sum_i w_i (k(x_i, x) + 1) = \sum_i w_i k(x_i, x) + b$; 0 where k is alone."""
+    return weights.sum(axis=0) if offset == "penalised" else 0.0
+
+
+def gram(kernel: Kernel, P: Any) -> Array:
+    """The Gram matrix of prepared points, which is ours to change."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        K = kernel.formula(P, P)
+        # By Cauchy-Schwarz no entry exceeds the diagonal: checking n values vouches for n * n.
+        refuse_overflow(kernel, np.diagonal(K))
+    ours = all(_is_ours(k) for k in (kernel, *kernel.parameters().values()) if isinstance(k, Kernel))
+    return K if ours else np.array(K, dtype=float)  # the formula of a user may keep its matrix
+
+
+def _is_ours(kernel: Kernel) -> bool:
+    return type(kernel).formula.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def refuse_overflow(kernel: Kernel, values: Array, name: str = "X") -> None:
+    """Refuse kernel values, or sums of them, that no float can hold."""
+    finite = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+    if not finite.all():
+        raise OverflowError(
+            f"{kernel!r:.80} is too large for a float at {name}[{finite.argmin()}]: scale {name} down, or choose a "
+            "kernel that grows more slowly"
+        )
+
+
+def prepared(kernel: Kernel, X: Any, name: str = "X") -> Any:
+    """Points as the kernel's formula takes them, none of which has a value too large for a float."""
+    P = kernel.prepare(X, name)
+    with np.errstate(over="ignore", invalid="ignore"):
+        refuse_overflow(kernel, kernel.diagonal(P), name)  # by Cauchy-Schwarz no other value is larger
+    return P
+
+
+def take(P: Any, chosen: Any) -> Any:
+    """Some of the points, whether they are rows of an array or objects in a list."""
+    return [P[i] for i in chosen] if type(P) is list else P[chosen]
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    r"""$f(x) = \sum_i w_i\, k(x_i, x)$: what a kernel method has learned, and all that it needs for predicting.
+
+    >>> from kernelcourse.kernels import Linear
+    >>> Expansion.over(np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 0.0, 2.0]), Linear())([[10.0]])
+    array([70.])
+    """
 
     kernel: Kernel
-    kernel_: Kernel  # the one that it was fitted with
-    X_: Any  # the training points
+    points: Any  # prepared; those with a weight
+    weights: Array  # (m,), or (m, k) for k functions
 
-    def _training_points(self, X: Any) -> Any:
-        if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"kernel must be a Kernel such as Gaussian(1.0), got {self.kernel!r}")
-        self.kernel_ = self.kernel
-        return super()._training_points(X)  # type: ignore[misc]
-
-    def _points(self, X: Any) -> Any:
-        if self.kernel_.on_vectors:
-            return moderate(points(X, "X"), "X")
-        self.kernel_.diag(X)  # the kernel's own check of its objects
-        X = rows(X)
-        return X if isinstance(X, np.ndarray) else list(X)
-
-    def _expansion(self, X: Any, weights: Array) -> Array:
-        r"""$\sum_i w_i k(x_i, x)$ at each point x, over the points $x_i$ that have a weight."""
+    @classmethod
+    def over(cls, P: Any, weights: Array, kernel: Kernel) -> Self:
+        """The function with a weight for each prepared point; points whose weight is 0 are left out."""
         weighty = np.flatnonzero(weights if weights.ndim == 1 else weights.any(axis=1))
-        X_train = self.X_
-        if len(weighty) < len(weights):
-            weighty = weighty if len(weighty) else np.zeros(1, dtype=int)
-            weights = weights[weighty]
-            X_train = X_train[weighty] if isinstance(X_train, np.ndarray) else [X_train[i] for i in weighty]
-        return self.kernel_.times(X, X_train, weights)
+        if len(weighty) == len(weights):
+            return cls(kernel, P, weights)
+        kept = weighty if len(weighty) else np.zeros(1, dtype=int)
+        return cls(kernel, take(P, kept), weights[kept])
+
+    def __call__(self, X: Any) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.kernel.expand(self.kernel.prepare(X), self.points, self.weights)
+        refuse_overflow(self.kernel, values)
+        return values
 
 
 class Regressor(Estimator):
@@ -238,11 +341,11 @@ class Regressor(Estimator):
 
     kind = "regressor"
 
+    def _decide(self, scores: Array) -> Array:
+        return scores
+
     def _numbers(self, t: Any, n: int) -> Array:
         return moderate(vector(self._targets(t, n), "y", length=n), "y")
-
-    def predict(self, X: Any) -> Array:
-        raise NotImplementedError
 
     def score(self, X: Any, y: Any) -> float:
         r"""$R^2 = 1 - \sum_i (y_i - f(x_i))^2 / \sum_i (y_i - \bar y)^2$."""
@@ -266,6 +369,7 @@ class Classifier(Estimator):
 
     kind = "classifier"
     classes_: Any
+    decision_function: Callable[[Any], Array]  # of a classifier that computes a number first: see `predict`
 
     def _encode(self, y: Any, n: int) -> Any:
         """The labels as class numbers 0..k-1; `classes_` keeps the labels themselves."""
@@ -280,7 +384,7 @@ class Classifier(Estimator):
             if (y != np.round(y)).any():
                 raise ValueError(
                     f"Unknown label type: continuous. y holds numbers such as {y[y != np.round(y)][0]}, "
-                    "but a classifier wants class labels"
+                    "but a classifier needs class labels"
                 )
         try:
             self.classes_, codes = np.unique(y, return_inverse=True)
@@ -292,9 +396,17 @@ class Classifier(Estimator):
             raise ValueError(f"y holds only one class, {only!r}: a classifier needs at least two")
         return codes
 
+    def _problems(self, y: Any, n: int) -> list[Any]:
+        codes = self._encode(y, n)
+        return one_against_rest(codes, len(self.classes_))
+
     def predict(self, X: Any) -> Any:
-        """The label of each point."""
-        raise NotImplementedError
+        """The label of each point: by the sign of its decision value, or the class with the largest of several."""
+        return self._decide(self.decision_function(X))
+
+    def _decide(self, scores: Array) -> Any:
+        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[codes]
 
     def score(self, X: Any, y: Any) -> float:
         """The fraction of labels predicted correctly."""
@@ -306,28 +418,35 @@ class Classifier(Estimator):
         return float(np.mean(prediction == y))
 
 
-class ScoringClassifier(Classifier):
-    """A classifier that first computes a number: the label follows from its sign, or from the largest of several."""
+class ProbabilisticClassifier(Classifier):
+    """A classifier with probabilities: of one against the rest, scaled to sum to 1, or by a `softmax` of its scores."""
 
-    def decision_function(self, X: Any) -> Array:
-        """A number a point, positive for the second class; with more than two classes one column a class."""
-        raise NotImplementedError
+    softmax: ClassVar[bool] = False
 
-    def predict(self, X: Any) -> Any:
-        """The label of each point: the class with the largest decision value."""
-        return self._decide(self.decision_function(X))
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class, in the order of `classes_`."""
+        return np.exp(self.predict_log_proba(X))
 
-    def _decide(self, scores: Array) -> Any:
-        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[codes]
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithms of `predict_proba`, accurate also where a probability is too small for a float."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([log_logistic(-scores), log_logistic(scores)])
+        weights = scores if self.softmax else log_logistic(scores)
+        return weights - np.logaddexp.reduce(weights, axis=1, keepdims=True)
+
+
+def log_logistic(z: Array) -> Array:
+    """log s(z) = -log(1 + exp(-z)), without overflow."""
+    return -np.logaddexp(0, -z)
 
 
 def one_against_rest(codes: Any, n_classes: int) -> list[Any]:
-    """Two classes: one vector of signs, +1 for the second. More: one vector a class, +1 for that class."""
+    """Two classes: one vector of signs, +1 for the second. More: one vector per class, +1 for that class."""
     positive = [1] if n_classes == 2 else range(n_classes)
     return [np.where(codes == c, 1.0, -1.0) for c in positive]
 
 
 def side_by_side(columns: list[Array]) -> Array:
-    """One vector for two classes, one column a class for more."""
+    """One vector for two classes, one column per class for more."""
     return columns[0] if len(columns) == 1 else np.column_stack(columns)

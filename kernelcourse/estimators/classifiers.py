@@ -2,59 +2,75 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._engine.gram import nearest_points
-from .._engine.threads import slabs
 from ..algorithms import logistic, neighbors, perceptron, svm
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Gaussian, falling
+from ..seam import definition
 from ..validation import Array, flag, real, whole
-from .base import Classifier, KernelMixin, ScoringClassifier, one_against_rest, side_by_side
+from .base import (
+    OFFSETS,
+    Classifier,
+    Expansion,
+    ProbabilisticClassifier,
+    constant_of,
+    gram,
+    offset_word,
+    one_against_rest,
+    side_by_side,
+    with_constant,
+)
+
+__all__ = [
+    "KernelLogisticRegression",
+    "KernelNeighbors",
+    "KernelPerceptron",
+    "KernelSVM",
+    "LogisticRegression",
+    "Perceptron",
+    "SoftmaxRegression",
+]
+
+ONE_MORE_FEATURE = ("none", "penalised")  # what `offset` can be where a free constant has no meaning, or no algorithm
 
 
-def _with_ones(X: Array, offset: bool) -> Array:
-    return np.column_stack([X, np.ones(len(X))]) if offset else X
+def _with_ones(X: Array, offset: str) -> Array:
+    return X if offset == "none" else np.column_stack([X, np.ones(len(X))])
 
 
-def _log_logistic(z: Array) -> Array:
-    """log s(z) = -log(1 + exp(-z)), without overflow."""
-    return -np.logaddexp(0, -z)
+@dataclass(eq=False, repr=False)
+class Perceptron(Classifier):
+    r"""The perceptron: $w \leftarrow w + y_i x_i$ at every mistake (lecture H).
 
-
-class Perceptron(ScoringClassifier):
-    r"""The perceptron: $w \leftarrow w + y_i x_i$ at every mistake (lecture H). `offset` adds the feature 1.
-
+    `offset` is "penalised" (one more feature, always 1, treated like every other) or "none".
     Fitted, with one entry for each one-against-rest problem: `w_`, `mistakes_`, `epochs_`, `separated_`.
 
     >>> Perceptron().fit([[0.0], [1.0], [3.0], [4.0]], ["low", "low", "high", "high"]).predict([[0.5], [3.5]])
     array(['low', 'high'], dtype='<U4')
     """
 
-    def __init__(self, max_epochs: int = 1000, shuffle: bool = False, offset: bool = True, rng: Any = 0) -> None:
-        self.max_epochs = max_epochs
-        self.shuffle = shuffle
-        self.offset = offset
-        self.rng = rng
+    max_epochs: int = 1000
+    shuffle: bool = False
+    offset: str = "penalised"
+    rng: Any = 0
 
     def fit(self, X: Any, y: Any) -> Self:
         """Pass over the points until none is misclassified, at most `max_epochs` times."""
+        self.offset_ = offset_word(self.offset, ONE_MORE_FEATURE, true="penalised")
         X = self._training_points(X)
         codes = self._encode(y, len(X))
-        self.offset_ = flag(self.offset, "offset")
-        Phi = _with_ones(X, self.offset_)
+        Phi, shuffle = _with_ones(X, self.offset_), flag(self.shuffle, "shuffle")
         fits = [
-            perceptron.perceptron(
-                Phi, signs, max_epochs=self.max_epochs, shuffle=flag(self.shuffle, "shuffle"), rng=self.rng
-            )
+            perceptron.perceptron(Phi, signs, max_epochs=self.max_epochs, shuffle=shuffle, rng=self.rng)
             for signs in one_against_rest(codes, len(self.classes_))
         ]
         self.w_ = side_by_side([f.w for f in fits])
-        self.mistakes_ = [f.mistakes for f in fits]
-        self.epochs_ = [f.epochs for f in fits]
-        self.separated_ = [f.separated for f in fits]
+        self.mistakes_, self.epochs_, self.separated_ = _reports(fits)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -62,66 +78,88 @@ class Perceptron(ScoringClassifier):
         return _with_ones(self._test_points(X), self.offset_) @ self.w_
 
 
-class KernelPerceptron(KernelMixin, ScoringClassifier):
+def _reports(fits: list[Any]) -> tuple[list[int], list[int], list[bool]]:
+    return [f.mistakes for f in fits], [f.epochs for f in fits], [f.separated for f in fits]
+
+
+@dataclass(eq=False, repr=False)
+class KernelPerceptron(Classifier):
     r"""The kernel perceptron: $h(x) = \operatorname{sgn} \sum_i \alpha_i y_i k(x_i, x)$ (lecture I, algorithm 1).
 
-    Fitted, with one entry for each one-against-rest problem: `c_` (the signed counts $\alpha_i y_i$), `mistakes_`,
-    `epochs_`, `separated_`; `X_` are the training points.
+    `offset` is "none" or "penalised" (the kernel $k + 1$: one more feature, as in `Perceptron`).
+    Fitted, with one entry for each one-against-rest problem: `c_` (the signed counts $\alpha_i y_i$), `b_`,
+    `mistakes_`, `epochs_`, `separated_`; `X_` are the training points.
 
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [-1, -1, 1, 1]
     >>> KernelPerceptron(Gaussian(0.5)).fit(X, y).predict(X)
     array([-1, -1,  1,  1])
     """
 
-    def __init__(
-        self,
-        kernel: Kernel = Gaussian(1.0),  # noqa: B008 - kernels are immutable
-        max_epochs: int = 1000,
-        shuffle: bool = False,
-        rng: Any = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.max_epochs = max_epochs
-        self.shuffle = shuffle
-        self.rng = rng
+    kernel: Kernel = Gaussian(1.0)
+    max_epochs: int = 1000
+    shuffle: bool = False
+    rng: Any = 0
+    offset: str = "none"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Pass over the points until none is misclassified, at most `max_epochs` times."""
-        X = self._training_points(X)
-        codes = self._encode(y, len(X))
-        K = self.kernel_(X)
-        problems = one_against_rest(codes, len(self.classes_))
+        offset, shuffle = offset_word(self.offset, ONE_MORE_FEATURE), flag(self.shuffle, "shuffle")
+        P = self._prepared_points(X)
+        problems = self._problems(y, len(P))
+        K = with_constant(gram(self.kernel_, P), offset)
         fits = [
-            perceptron.kernel_perceptron(
-                K, signs, max_epochs=self.max_epochs, shuffle=flag(self.shuffle, "shuffle"), rng=self.rng
-            )
+            perceptron.kernel_perceptron(K, signs, max_epochs=self.max_epochs, shuffle=shuffle, rng=self.rng)
             for signs in problems
         ]
         self.c_ = side_by_side([f.alpha * signs for f, signs in zip(fits, problems, strict=True)])
-        self.mistakes_ = [f.mistakes for f in fits]
-        self.epochs_ = [f.epochs for f in fits]
-        self.separated_ = [f.separated for f in fits]
-        self.X_ = X
+        self.b_ = constant_of(self.c_, offset)
+        self.mistakes_, self.epochs_, self.separated_ = _reports(fits)
+        self.f_ = Expansion.over(P, self.c_, self.kernel_)
         return self
 
     def decision_function(self, X: Any) -> Array:
-        r"""$\sum_i \alpha_i y_i k(x_i, x)$."""
-        return self._expansion(self._test_points(X), self.c_)
+        r"""$\sum_i \alpha_i y_i k(x_i, x) + b$."""
+        return self._expanded(X) + self.b_
 
 
-class KernelNeighbors(KernelMixin, Classifier):
+@definition
+def nearest_points(X: Array, Z: Array, kappa: int, metric: str) -> NDArray[np.intp]:
+    r"""For each $x_i$ the indices of its `kappa` nearest $z_j$, the nearest first; equally near ones stay in order.
+
+    >>> nearest_points(np.array([[1.0]]), np.array([[5.0], [0.0], [2.0]]), 2, "euclidean")
+    array([[1, 2]])
+    """
+    length = np.square if metric == "euclidean" else np.abs
+    D = np.zeros((len(X), len(Z)))
+    for x_i, z_j in zip(X.T, Z.T, strict=True):
+        D += length(x_i[:, None] - z_j[None, :])
+    return neighbors.nearest(D, kappa)
+
+
+@definition
+def labels_in_feature_space(kernel: Kernel, P: Any, Q: Any, labels: Any, kappa: int) -> Any:
+    """The label that most of the `kappa` nearest points of Q in feature space have, for each point of P.
+
+    >>> from kernelcourse.kernels import Linear
+    >>> labels_in_feature_space(Linear(), np.array([[2.0]]), np.array([[1.0], [9.0]]), np.array([0, 1]), 1)
+    array([0])
+    """
+    return neighbors.kernel_neighbors(kernel.formula(P, Q), kernel.diagonal(P), kernel.diagonal(Q), labels, kappa=kappa)
+
+
+@dataclass(eq=False, repr=False)
+class KernelNeighbors(Classifier):
     r"""Kernel $\kappa$-nearest neighbours (lecture I, algorithm 2).
 
     Of points at equal distance the one that came first counts as nearer; of classes with equally many votes the one
-    with the nearest neighbour wins. Fitted: `X_`, `codes_`, `diag_`.
+    with the nearest neighbour wins. Fitted: `X_`, `codes_`, and `points_`, the training points as they are compared.
 
     >>> KernelNeighbors(kappa=1).fit([[0.0], [5.0]], ["a", "b"]).predict([[1.0]])
     array(['a'], dtype='<U1')
     """
 
-    def __init__(self, kernel: Kernel = Gaussian(1.0), kappa: int = 3) -> None:  # noqa: B008
-        self.kernel = kernel
-        self.kappa = kappa
+    kernel: Kernel = Gaussian(1.0)
+    kappa: int = 3
 
     def fit(self, X: Any, y: Any) -> Self:
         """Keep the points: nothing is learned."""
@@ -130,76 +168,47 @@ class KernelNeighbors(KernelMixin, Classifier):
         if self.kappa_ > len(X):
             raise ValueError(f"kappa must be at most the number of points, got kappa={self.kappa}, n_samples={len(X)}")
         self.codes_ = self._encode(y, len(X))
-        self.X_ = X
-        self.diag_ = self.kernel_.diag(X)
+        self._distance = falling(self.kernel_)
+        self.points_ = self._compared(X)
         return self
+
+    def _compared(self, X: Any) -> Any:
+        return self.kernel_.prepare(X) if self._distance is None else self._distance.inputs(X)
 
     def predict(self, X: Any) -> Any:
         """The label that most of the nearest neighbours have."""
-        X = self._test_points(X)
-        blocks = slabs(len(X), len(self.X_))
-        if (distance := falling(self.kernel_)) is not None:
-            X, X_train = distance.inputs(X), distance.inputs(self.X_)
-            if distance.metric == "euclidean":
-                neighbours = nearest_points(X, X_train, self.kappa_)
-            else:
-                from scipy.spatial.distance import cdist
-
-                distances = (cdist(X[rows], X_train, distance.metric) for rows in blocks)
-                neighbours = np.concatenate([neighbors.nearest(D, self.kappa_) for D in distances])
-            return self.classes_[neighbors.vote(self.codes_[neighbours])]
-        codes = [
-            neighbors.kernel_neighbors(
-                self.kernel_(X[rows], self.X_), self.kernel_.diag(X[rows]), self.diag_, self.codes_, kappa=self.kappa_
-            )
-            for rows in blocks
-        ]
-        return self.classes_[np.concatenate(codes)]
+        P = self._compared(self._test_points(X))
+        if self._distance is None:
+            codes = labels_in_feature_space(self.kernel_, P, self.points_, self.codes_, self.kappa_)
+        else:  # kernel values do not tell far points apart where they underflow, distances do
+            codes = neighbors.vote(self.codes_[nearest_points(P, self.points_, self.kappa_, self._distance.metric)])
+        return self.classes_[codes]
 
 
-class ProbabilisticClassifier(ScoringClassifier):
-    """A classifier with probabilities."""
-
-    def predict_proba(self, X: Any) -> Array:
-        """The probability of each class, in the order of `classes_`."""
-        return np.exp(self.predict_log_proba(X))
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """The logarithms of `predict_proba`, accurate also where a probability is too small for a float."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([_log_logistic(-scores), _log_logistic(scores)])
-        weights = self._log_weights(scores)
-        return weights - np.logaddexp.reduce(weights, axis=1, keepdims=True)
-
-    def _log_weights(self, scores: Array) -> Array:
-        """The logarithms of numbers that the probabilities are proportional to: for a softmax the scores."""
-        return scores
-
-
+@dataclass(eq=False, repr=False)
 class LogisticRegression(ProbabilisticClassifier):
     r"""Logistic regression, $P(y = 1 \mid x) = s(w^\top x)$, with $\frac{\text{ridge}}{2} \lVert w\rVert^2$.
 
     More than two classes: one against the rest, the probabilities scaled to sum to 1 (`SoftmaxRegression` models
-    them jointly). `offset` adds a feature that is always 1; its weight is penalised too (lecture S). For two classes
-    `KernelLogisticRegression(Linear() + 1)` is the same model, for more it is that of `SoftmaxRegression`.
-    Fitted: `w_`.
+    them jointly). `offset` is "penalised" (one more feature, always 1, whose weight is penalised too, lecture S) or
+    "none". How it relates to `KernelLogisticRegression(Linear())` with the same `ridge` and `offset`: for two classes
+    the two are the same model; for more they are not, as that one is a softmax, the model of `SoftmaxRegression`. And
+    the default `offset` is "penalised" here, "none" there. Fitted: `w_`.
 
-    >>> model = LogisticRegression(ridge=0.1, offset=False).fit([[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1])
+    >>> model = LogisticRegression(ridge=0.1, offset="none").fit([[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1])
     >>> model.predict_proba([[0.0]])
     array([[0.5, 0.5]])
     """
 
-    def __init__(self, ridge: float = 1.0, offset: bool = True) -> None:
-        self.ridge = ridge
-        self.offset = offset
+    ridge: float = 1.0
+    offset: str = "penalised"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Newton's method to a gradient of 1e-8."""
         ridge = real(self.ridge, "ridge", above=0)
+        self.offset_ = offset_word(self.offset, ONE_MORE_FEATURE, true="penalised")
         X = self._training_points(X)
         codes = self._encode(y, len(X))
-        self.offset_ = flag(self.offset, "offset")
         Phi = _with_ones(X, self.offset_)
         columns = []
         for signs in one_against_rest(codes, len(self.classes_)):
@@ -213,80 +222,85 @@ class LogisticRegression(ProbabilisticClassifier):
         r"""$w^\top x$, the log-odds."""
         return _with_ones(self._test_points(X), self.offset_) @ self.w_
 
-    def _log_weights(self, scores: Array) -> Array:
-        return _log_logistic(scores)
 
-
-class KernelLogisticRegression(KernelMixin, ProbabilisticClassifier):
+@dataclass(eq=False, repr=False)
+class KernelLogisticRegression(ProbabilisticClassifier):
     r"""Kernel logistic regression: $P(y = 1 \mid x) = s(\sum_i a_i k(x_i, x))$ (lecture S), with the penalty
     $\frac{\text{ridge}}{2} a^\top K a$. More than two classes: softmax, as in `SoftmaxRegression`, and not one against
     the rest, as in `LogisticRegression`.
 
-    Fitted by Newton's method to a gradient of 1e-8: `a_`, (n,) or (n, k), and `X_`. Gradient descent as in the lecture
-    reaches the same weights, later: `logistic_gradient_descent`, `logistic_sgd`.
+    `offset` is "none" or "penalised" (the kernel $k + 1$). With `Linear()` and the same `ridge` and `offset` it is
+    `LogisticRegression` for two classes and `SoftmaxRegression` for more; their default `offset` is "penalised".
+
+    Fitted by Newton's method to a gradient of 1e-8: `a_`, (n,) or (n, k), `b_` and `X_`. Gradient descent as in the
+    lecture reaches the same weights, later: `logistic_gradient_descent`, `logistic_sgd`.
 
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
     >>> KernelLogisticRegression(Gaussian(0.5), ridge=0.1).fit(X, y).predict_proba(X)[:, 1].round(1)
     array([0.2, 0.2, 0.8, 0.8])
     """
 
-    def __init__(self, kernel: Kernel = Gaussian(1.0), ridge: float = 1.0) -> None:  # noqa: B008
-        self.kernel = kernel
-        self.ridge = ridge
+    kernel: Kernel = Gaussian(1.0)
+    ridge: float = 1.0
+    offset: str = "none"
+    softmax = True
 
     def fit(self, X: Any, y: Any) -> Self:
         """Minimise the regularised cross-entropy."""
-        ridge = real(self.ridge, "ridge", above=0)
-        X = self._training_points(X)
-        codes = self._encode(y, len(X))
-        K = self.kernel_(X)
+        ridge, offset = real(self.ridge, "ridge", above=0), offset_word(self.offset, ONE_MORE_FEATURE)
+        P = self._prepared_points(X)
+        codes = self._encode(y, len(P))
+        K = with_constant(gram(self.kernel_, P), offset)
         if len(self.classes_) == 2:
             self.a_ = logistic.logistic_newton_cg(K, codes, ridge=ridge).a
         else:
             self.a_ = logistic.kernel_softmax(K, codes, ridge=ridge, n_classes=len(self.classes_))
-        self.X_ = X
+        self.b_ = constant_of(self.a_, offset)
+        self.f_ = Expansion.over(P, self.a_, self.kernel_)
         return self
 
     def decision_function(self, X: Any) -> Array:
-        r"""$\sum_i a_i k(x_i, x)$: the log-odds, or one score a class."""
-        return self._expansion(self._test_points(X), self.a_)
+        r"""$\sum_i a_i k(x_i, x) + b$: the log-odds, or one score per class."""
+        return self._expanded(X) + self.b_
 
 
+@dataclass(eq=False, repr=False)
 class SoftmaxRegression(ProbabilisticClassifier):
     r"""Softmax regression: $P(y = j \mid x) = \exp(w_j^\top x) / \sum_l \exp(w_l^\top x)$ (lecture H7).
 
-    `offset` adds a feature that is always 1. Fitted: `W_`, one column a class.
+    `offset` is "penalised" (one more feature, always 1) or "none". Fitted: `W_`, one column per class.
 
     >>> SoftmaxRegression(0.01).fit([[0.0], [1.0], [2.0]], ["a", "b", "c"]).predict([[-1.0], [3.0]])
     array(['a', 'c'], dtype='<U1')
     """
 
-    def __init__(self, ridge: float = 1.0, offset: bool = True) -> None:
-        self.ridge = ridge
-        self.offset = offset
+    ridge: float = 1.0
+    offset: str = "penalised"
+    softmax = True
 
     def fit(self, X: Any, y: Any) -> Self:
         """Newton's method to a gradient of 1e-8."""
         ridge = real(self.ridge, "ridge", above=0)
+        self.offset_ = offset_word(self.offset, ONE_MORE_FEATURE, true="penalised")
         X = self._training_points(X)
         codes = self._encode(y, len(X))
-        self.offset_ = flag(self.offset, "offset")
         self.W_ = logistic.primal_softmax(_with_ones(X, self.offset_), codes, ridge=ridge, n_classes=len(self.classes_))
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """One score a class; for two classes the difference, which is the log-odds."""
+        """One score per class; for two classes the difference, which is the log-odds."""
         scores = _with_ones(self._test_points(X), self.offset_) @ self.W_
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
-class KernelSVM(KernelMixin, ScoringClassifier):
+@dataclass(eq=False, repr=False)
+class KernelSVM(Classifier):
     r"""The support vector machine: hinge loss plus $\lambda \lVert f\rVert^2$ (lecture K7):
 
     $$\min_f\ \tfrac1n \sum_i \max(0, 1 - y_i f(x_i)) + \lambda \lVert f\rVert^2 .$$
 
-    `lam` is lecture K's $\lambda$; the usual C is $1/(2n\lambda)$. `offset=True` adds the free b of lecture I. The
-    solver stops at the relative duality gap `gap`.
+    `lam` is lecture K's $\lambda$; the usual C is $1/(2n\lambda)$. `offset` is "none", "penalised" (the kernel
+    $k + 1$) or "free" (the b of lecture I, which costs nothing). The solver stops at the relative duality gap `gap`.
 
     Fitted, with one entry for each one-against-rest problem: `c_` (the signed weights $\alpha_i y_i$), `b_`, `gap_`;
     `support_` are the indices of the points with a non-zero weight in any of them, `X_` the training points.
@@ -296,30 +310,24 @@ class KernelSVM(KernelMixin, ScoringClassifier):
     array([-1, -1,  1,  1])
     """
 
-    def __init__(
-        self,
-        kernel: Kernel = Gaussian(1.0),  # noqa: B008
-        lam: float = 0.01,
-        offset: bool = False,
-        gap: float = 1e-6,
-    ) -> None:
-        self.kernel = kernel
-        self.lam = lam
-        self.offset = offset
-        self.gap = gap
+    kernel: Kernel = Gaussian(1.0)
+    lam: float = 0.01
+    offset: str = "none"
+    gap: float = 1e-6
 
     def fit(self, X: Any, y: Any) -> Self:
         """Solve the dual to the requested duality gap."""
-        X = self._training_points(X)
-        codes = self._encode(y, len(X))
-        K = self.kernel_(X)
-        problems = one_against_rest(codes, len(self.classes_))
-        fits = [svm.solved(K, signs, lam=self.lam, offset=self.offset, gap=self.gap) for signs in problems]
+        offset = offset_word(self.offset, OFFSETS, true="free")
+        solve = svm.kernel_svm_with_offset if offset == "free" else svm.kernel_svm
+        P = self._prepared_points(X)
+        problems = self._problems(y, len(P))
+        K = with_constant(gram(self.kernel_, P), offset)
+        fits = [solve(K, signs, lam=self.lam, gap=self.gap) for signs in problems]
         self.c_ = side_by_side([f.alpha * signs for f, signs in zip(fits, problems, strict=True)])
-        self.b_ = side_by_side([np.array([f.b]) for f in fits])[0]
+        self.b_ = side_by_side([np.array([f.b]) for f in fits])[0] + constant_of(self.c_, offset)
         self.gap_ = [f.gap for f in fits]
         self.support_ = np.unique(np.concatenate([f.support for f in fits]))
-        self.X_ = X
+        self.f_ = Expansion.over(P, self.c_, self.kernel_)
         return self
 
     path = "lam"
@@ -328,14 +336,16 @@ class KernelSVM(KernelMixin, ScoringClassifier):
     def _along_path(self, K: Array, y: Any, K_test: Array, lams: list[Any]) -> list[Any]:
         """The predictions for many lams, each solution the start of the next."""
         values = np.array([real(lam, "lam", above=0) for lam in lams])
-        codes = self._encode(y, len(K))
+        offset = offset_word(self.offset, OFFSETS, true="free")
+        if offset == "penalised":
+            K, K_test = K + 1.0, K_test + 1.0
         columns = []
-        for signs in one_against_rest(codes, len(self.classes_)):
-            fits = svm.solved_path(K, signs, lams=values, gap=self.gap, offset=self.offset)
+        for signs in self._problems(y, len(K)):
+            fits = svm.svm_path(K, signs, lams=values, gap=self.gap, offset=offset == "free")
             alpha, b = np.array([f.alpha for f in fits]), np.array([f.b for f in fits])
             columns.append((alpha * signs) @ K_test.T + b[:, None])  # (lams, test points)
         return [self._decide(side_by_side(list(scores))) for scores in zip(*columns, strict=True)]
 
     def decision_function(self, X: Any) -> Array:
         r"""$\sum_i \alpha_i y_i k(x_i, x) + b$."""
-        return self._expansion(self._test_points(X), self.c_) + self.b_
+        return self._expanded(X) + self.b_

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -13,34 +14,25 @@ from ..algorithms.logistic import one_hot
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Linear
 from ..validation import Array, generator, whole
-from .base import Estimator, Regressor
-from .classifiers import ProbabilisticClassifier
+from .base import Estimator, ProbabilisticClassifier, Regressor
+
+__all__ = ["MLP", "MLPRegressor"]
 
 
+@dataclass(eq=False, repr=False)
 class _Network(Estimator):
     """What the two networks share: their parameters, training, and the learned features."""
 
-    loss: mlp.Loss
+    loss: ClassVar[Any]
 
-    def __init__(
-        self,
-        hidden: Sequence[int] = (16,),
-        activation: str = "tanh",
-        step: float = 0.1,
-        epochs: int = 200,
-        batch_size: int = 16,
-        momentum: float = 0.9,
-        ridge: float = 0.0,
-        rng: Any = 0,
-    ) -> None:
-        self.hidden = hidden
-        self.activation = activation
-        self.step = step
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.momentum = momentum
-        self.ridge = ridge
-        self.rng = rng
+    hidden: Sequence[int] = (16,)
+    activation: str = "tanh"
+    step: float = 0.1
+    epochs: int = 200
+    batch_size: int = 16
+    momentum: float = 0.9
+    ridge: float = 0.0
+    rng: Any = 0
 
     def _scaled(self, X: Array) -> Array:
         return (X - self.mean_) / self.scale_
@@ -103,6 +95,7 @@ class MLP(_Network, ProbabilisticClassifier):
     """
 
     loss = staticmethod(mlp.softmax_cross_entropy)
+    softmax = True
 
     def fit(self, X: Any, y: Any) -> Self:
         """Minimise the cross-entropy by stochastic gradient descent."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,12 +12,13 @@ from ..algorithms import ridge as algorithms
 from ..kernels.kernel import Kernel, NoFiniteFeatureMap
 from ..kernels.vectors import Gaussian, Linear
 from ..linalg import largest_row_sum, solve_ridges
-from ..validation import Array, choice, points, real
-from .base import KernelMixin, Regressor
+from ..validation import Array, points, real
+from .base import Expansion, Regressor, a_kernel, constant_of, gram, offset_word, with_constant
 
-OFFSETS = ("none", "penalised", "free")
+__all__ = ["KernelRidge", "Parts", "RegularizationNetwork", "Ridge", "SemiparametricRidge"]
 
 
+@dataclass(eq=False, repr=False)
 class Ridge(Regressor):
     r"""Ridge regression in feature space: $w = (\text{ridge}\, I + \Phi^\top\Phi)^{-1} \Phi^\top t$ (lecture B, eq. 5).
 
@@ -30,17 +32,16 @@ class Ridge(Regressor):
     array([4.5])
     """
 
-    def __init__(self, phi: Callable[[Any], Any] | None = None, ridge: float = 1.0, offset: str = "none") -> None:
-        self.phi = phi
-        self.ridge = ridge
-        self.offset = offset
+    phi: Callable[[Any], Any] | None = None
+    ridge: float = 1.0
+    offset: str = "none"
 
     def _design(self, X: Any) -> Array:
         return X if self.phi_ is None else points(self.phi_(X), "phi(X)")
 
     def fit(self, X: Any, y: Any) -> Self:
         """Solve the M x M normal equations."""
-        ridge, offset = real(self.ridge, "ridge", at_least=0), choice(self.offset, "offset", OFFSETS)
+        ridge, offset = real(self.ridge, "ridge", at_least=0), offset_word(self.offset)
         if self.phi is not None and not callable(self.phi):
             raise TypeError(f"phi must be a function of the points, got {self.phi!r}")
         self.phi_ = self.phi
@@ -64,7 +65,8 @@ class Ridge(Regressor):
         return self._design(self._test_points(X) - self._origin) @ self.w_ + self.b_
 
 
-class KernelRidge(KernelMixin, Regressor):
+@dataclass(eq=False, repr=False)
+class KernelRidge(Regressor):
     r"""Ridge regression in the dual: $a = (K + \text{ridge}\, I)^{-1} t$, $y(x) = k(x)^\top a$ (lecture B, eq. 10, 11).
 
     The same predictions as `Ridge` with the kernel's features, from an n x n system. `ridge` is what is added to the
@@ -77,29 +79,26 @@ class KernelRidge(KernelMixin, Regressor):
     array([4.5])
     """
 
-    def __init__(self, kernel: Kernel = Gaussian(1.0), ridge: float = 1.0, offset: str = "none") -> None:  # noqa: B008 - kernels are immutable
-        self.kernel = kernel
-        self.ridge = ridge
-        self.offset = offset
+    kernel: Kernel = Gaussian(1.0)
+    ridge: float = 1.0
+    offset: str = "none"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Solve the n x n dual system."""
-        ridge, offset = real(self.ridge, "ridge", at_least=0), choice(self.offset, "offset", OFFSETS)
+        ridge, offset = real(self.ridge, "ridge", at_least=0), offset_word(self.offset)
         X = self._training_points(X)
-        t = self._numbers(y, len(X))
         self._origin = X.mean(axis=0) if offset == "penalised" and self.kernel_.on_vectors else None
-        self.X_ = self._shifted(X)
-        K = self.kernel_(self.X_)
+        P = self.kernel_.prepare(self._shifted(X))
+        t = self._numbers(y, len(P))
+        K = with_constant(gram(self.kernel_, P), offset)
         b: Any
-        if offset == "none":
-            self.a_, b = algorithms.dual_weights(K, t, ridge=ridge, overwrite_K=True), 0.0
-        elif offset == "penalised":
-            K += 1.0
-            self.a_ = algorithms.dual_weights(K, t - t.mean(), ridge=ridge, overwrite_K=True)
-            b = float(self.a_.sum() + t.mean())
-        else:
+        if offset == "free":
             self.a_, b = algorithms.dual_weights_with_offset(K, t, ridge=ridge)
-        self.b_ = b
+        else:
+            b = t.mean() if offset == "penalised" else 0.0
+            self.a_ = algorithms.dual_weights(K, t - b, ridge=ridge, overwrite_K=True)
+        self.b_ = float(b + constant_of(self.a_, offset))
+        self.f_ = Expansion.over(P, self.a_, self.kernel_)
         return self
 
     path = "ridge"
@@ -110,7 +109,7 @@ class KernelRidge(KernelMixin, Regressor):
         values = np.array([real(ridge, "ridge", at_least=0) for ridge in ridges])
         t = self._numbers(y, len(K))
         rounding = 1e3 * len(K) * np.finfo(float).eps * largest_row_sum(K)
-        if choice(self.offset, "offset", OFFSETS) != "none" or values.min() <= rounding:
+        if offset_word(self.offset) != "none" or values.min() <= rounding:
             return None
         return list((K_test @ solve_ridges(K, t, values)).T)
 
@@ -119,10 +118,12 @@ class KernelRidge(KernelMixin, Regressor):
 
     def predict(self, X: Any) -> Array:
         r"""$y(x) = \sum_n a_n k(x_n, x) + b$."""
-        return self._expansion(self._shifted(self._test_points(X)), self.a_) + self.b_
+        X = self._test_points(X)
+        return self.f_(self._shifted(X)) + self.b_
 
 
-class RegularizationNetwork(KernelMixin, Regressor):
+@dataclass(eq=False, repr=False)
+class RegularizationNetwork(Regressor):
     r"""Lecture I, algorithm 3: $\alpha = (\ell\gamma I + K)^{-1} y$, the minimiser of
     $\frac1\ell \sum_i (y_i - f(x_i))^2 + \gamma \lVert f\rVert^2$.
 
@@ -132,21 +133,20 @@ class RegularizationNetwork(KernelMixin, Regressor):
     array([4.5])
     """
 
-    def __init__(self, kernel: Kernel = Gaussian(1.0), gamma: float = 0.01) -> None:  # noqa: B008
-        self.kernel = kernel
-        self.gamma = gamma
+    kernel: Kernel = Gaussian(1.0)
+    gamma: float = 0.01
 
     def fit(self, X: Any, y: Any) -> Self:
         """Solve the system with $\\ell\\gamma$ on the diagonal."""
-        X = self._training_points(X)
-        y = self._numbers(y, len(X))
-        self.alpha_ = algorithms.regularization_network(self.kernel_(X), y, gamma=self.gamma)
-        self.X_ = X
+        P = self._prepared_points(X)
+        y = self._numbers(y, len(P))
+        self.alpha_ = algorithms.regularization_network(gram(self.kernel_, P), y, gamma=self.gamma)
+        self.f_ = Expansion.over(P, self.alpha_, self.kernel_)
         return self
 
     def predict(self, X: Any) -> Array:
         r"""$h(x) = \sum_i \alpha_i k(x_i, x)$."""
-        return self._expansion(self._test_points(X), self.alpha_)
+        return self._expanded(X)
 
 
 class Parts(NamedTuple):
@@ -157,7 +157,8 @@ class Parts(NamedTuple):
     parametric: Array
 
 
-class SemiparametricRidge(KernelMixin, Regressor):
+@dataclass(eq=False, repr=False)
+class SemiparametricRidge(Regressor):
     r"""Ridge with the kernel $k + k_p$, and f split into its two parts (lecture K10):
 
     $$f(x) = \sum_i a_i k(x_i, x) + \sum_i a_i k_p(x_i, x) = f_{np}(x) + w^\top \phi_p(x).$$
@@ -170,26 +171,20 @@ class SemiparametricRidge(KernelMixin, Regressor):
     array([0.])
     """
 
-    def __init__(
-        self,
-        kernel: Kernel = Gaussian(1.0),  # noqa: B008
-        parametric: Kernel = Linear(),  # noqa: B008
-        ridge: float = 1.0,
-    ) -> None:
-        self.kernel = kernel
-        self.parametric = parametric
-        self.ridge = ridge
+    kernel: Kernel = Gaussian(1.0)
+    parametric: Kernel = Linear()
+    ridge: float = 1.0
 
     def fit(self, X: Any, y: Any) -> Self:
         """Solve the dual system of the sum of the two kernels."""
         ridge = real(self.ridge, "ridge", at_least=0)
-        if not isinstance(self.parametric, Kernel):
-            raise TypeError(f"parametric must be a Kernel such as Linear(), got {self.parametric!r}")
+        self.parametric_ = a_kernel(self.parametric, "parametric")
         X = self._training_points(X)
         t = self._numbers(y, len(X))
-        self.parametric_ = self.parametric
-        self.a_ = algorithms.dual_weights((self.kernel_ + self.parametric_)(X), t, ridge=ridge)
-        self.X_ = X
+        P, Q = self.kernel_.prepare(X), self.parametric_.prepare(X)
+        self.a_ = algorithms.dual_weights(gram(self.kernel_, P) + gram(self.parametric_, Q), t, ridge=ridge)
+        self._nonparametric_f = Expansion.over(P, self.a_, self.kernel_)
+        self._parametric_f = Expansion.over(Q, self.a_, self.parametric_)
         return self
 
     @property
@@ -197,16 +192,15 @@ class SemiparametricRidge(KernelMixin, Regressor):
         """The weights of the parametric part, $w = \\Phi_p^\\top a$."""
         self._require_fitted()
         try:
-            Phi = self.parametric_.features(self.X_)
+            Phi = self.parametric_.feature_rows(self._parametric_f.points)
         except NoFiniteFeatureMap as error:  # so that hasattr(model, "w_") is False
             raise AttributeError(f"w_ does not exist: {error}") from error
-        return algorithms.primal_from_dual(self.a_, Phi)
+        return algorithms.primal_from_dual(self._parametric_f.weights, Phi)
 
     def parts(self, X: Any) -> Parts:
         """The prediction, and its non-parametric and parametric part."""
         X = self._test_points(X)
-        nonparametric = algorithms.predict(self.kernel_(X, self.X_), self.a_)
-        parametric = algorithms.predict(self.parametric_(X, self.X_), self.a_)
+        nonparametric, parametric = self._nonparametric_f(X), self._parametric_f(X)
         return Parts(nonparametric + parametric, nonparametric, parametric)
 
     def predict(self, X: Any) -> Array:

@@ -1,47 +1,10 @@
 """Beyond n²: blocks of rows, landmarks and random features, on one machine or on many."""
 
-from .blocks import cg_ridge, gram_product
-from .estimators import (
-    CGRidge,
-    Falkon,
-    FourierLogisticRegression,
-    FourierRidge,
-    FourierSVM,
-    NystromLogisticRegression,
-    NystromRidge,
-    NystromSVM,
-)
-from .falkon import FalkonFit, falkon
-from .landmarks import kmeans_landmarks, leverage_landmarks, leverage_scores, uniform_landmarks
-from .maps import FourierFeatures, GramError, LandmarkFeatures, gram_error, random_fourier
-from .newton import NewtonFit, feature_logistic, feature_svm
-from .normal import feature_ridge, normal_equations
+from . import blocks, estimators, landmarks, maps, models
+from .blocks import *  # noqa: F403
+from .estimators import *  # noqa: F403
+from .landmarks import *  # noqa: F403
+from .maps import *  # noqa: F403
+from .models import *  # noqa: F403
 
-__all__ = [
-    "CGRidge",
-    "Falkon",
-    "FalkonFit",
-    "FourierFeatures",
-    "FourierLogisticRegression",
-    "FourierRidge",
-    "FourierSVM",
-    "GramError",
-    "LandmarkFeatures",
-    "NewtonFit",
-    "NystromLogisticRegression",
-    "NystromRidge",
-    "NystromSVM",
-    "cg_ridge",
-    "falkon",
-    "feature_logistic",
-    "feature_ridge",
-    "feature_svm",
-    "gram_error",
-    "gram_product",
-    "kmeans_landmarks",
-    "leverage_landmarks",
-    "leverage_scores",
-    "normal_equations",
-    "random_fourier",
-    "uniform_landmarks",
-]
+__all__ = [*blocks.__all__, *estimators.__all__, *landmarks.__all__, *maps.__all__, *models.__all__]

@@ -7,83 +7,72 @@ cache is: a block that stays there is not written to memory at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._engine.threads import side_by_side, workers
+from ..estimators.base import prepared
 from ..kernels.kernel import Kernel
-from ..validation import Array, real, vector, warn, whole
+from ..seam import definition
+from ..validation import Array, numeric, real, vector, warn, whole
+
+__all__ = ["cg_ridge", "gram_product"]
+from .factors import conjugate_gradients
 
 if TYPE_CHECKING:
     from .maps import FeatureMap
 
 MEMORY = 256 * 2**20
-_CACHE = 6 * 2**20  # of the processor's cache, for the block of one thread or process; others have theirs
+_CACHE = 6 * 2**20  # of the processor's cache, for one block
 _COPIES = 4  # arrays of a block's size that a kernel's formula may hold at once
 
 
-def block_rows(columns: int, *, memory: int = MEMORY, at_once: int = 1) -> int:
-    """How many rows of `columns` kernel values a block has, if so many of them are there at once.
+def row_bytes(columns: int) -> int:
+    """How many bytes a row of so many kernel values takes, the temporaries of a formula included."""
+    return 8 * columns * _COPIES
 
-    >>> block_rows(1000), block_rows(1000, memory=320_000), block_rows(1000, at_once=2)
-    (786, 10, 786)
+
+def block_rows(columns: int, *, memory: int = MEMORY) -> int:
+    """How many rows of `columns` kernel values a block has.
+
+    >>> block_rows(1000), block_rows(1000, memory=320_000)
+    (786, 10)
     """
     memory = whole(memory, "memory", at_least=1)
-    row = 8 * columns * _COPIES
+    row = row_bytes(columns)
     if memory < row:
         raise ValueError(f"memory must be at least {row} bytes, room for one row of {columns} values, got {memory}")
-    return max(1, min(memory // row // at_once, max(64, _CACHE // (8 * columns))))
+    return min(memory // row, max(64, _CACHE // (8 * columns)))
 
 
-def row_blocks(n: int, columns: int, *, memory: int = MEMORY, at_once: int = 1) -> Iterator[slice]:
+def row_blocks(n: int, columns: int, *, memory: int = MEMORY) -> Iterator[slice]:
     """Slices that cover the rows 0, ..., n - 1 in order.
 
     >>> [(block.start, block.stop) for block in row_blocks(5, 10, memory=640)]
     [(0, 2), (2, 4), (4, 5)]
     """
-    rows = block_rows(columns, memory=memory, at_once=at_once)
+    rows = block_rows(columns, memory=memory)
     return (slice(start, min(start + rows, n)) for start in range(0, n, rows))
 
 
 Rows = tuple[slice, Array]  # a block of rows, and their features
 
 
+@definition
 def sum_over_blocks(
-    work: Callable[[Iterable[Rows]], tuple[Any, ...]], features: FeatureMap, X: Any, *, memory: int = MEMORY
+    work: Callable[[Iterable[Rows]], tuple[Any, ...]], features: FeatureMap, P: Any, *, memory: int = MEMORY
 ) -> tuple[Any, ...]:
-    """The entrywise sum of what `work` gives for some blocks of rows and their features: a share for each thread.
-
-    The blocks of a share lie in one place: one is gone when the next is there.
+    """What `work` sums up, a tuple of numbers and arrays, over blocks of rows of prepared points and their features.
 
     >>> from kernelcourse import Linear
     >>> from kernelcourse.scaling.maps import LandmarkFeatures
     >>> features = LandmarkFeatures(Linear(), [[1.0], [10.0]])
-    >>> sum_over_blocks(lambda blocks: (sum(Phi.sum() for _, Phi in blocks),), features, [[1.0], [2.0], [3.0]])
+    >>> P = features.prepare([[1.0], [2.0], [3.0]])
+    >>> sum_over_blocks(lambda blocks: (sum(Phi.sum() for _, Phi in blocks),), features, P)
     (np.float64(66.0),)
     """
-    blocks = list(row_blocks(len(X), features.m, memory=memory, at_once=(count := workers())))
-    cuts = [i * len(blocks) // count for i in range(count + 1)]
-    shares = [blocks[first:last] for first, last in pairwise(cuts) if first < last]
-    # Allocated here: what a thread allocates, the system does not get back from it.
-    rooms = [np.empty((share[0].stop - share[0].start, features.m)) for share in shares]
-    pairs = [_one_by_one(features, X, share, room) for share, room in zip(shares, rooms, strict=True)]
-    total, *others = side_by_side([partial(work, share) for share in pairs])
-    for part in others:
-        total = tuple(_added(entry, more) for entry, more in zip(total, part, strict=True))
-    return total
-
-
-def _one_by_one(features: FeatureMap, X: Any, blocks: Sequence[slice], room: Array) -> Iterator[Rows]:
-    return ((block, features(X[block], room)) for block in blocks)
-
-
-def _added(entry: Any, more: Any) -> Any:
-    entry += more  # in place where it is an array
-    return entry
+    return work((block, features.rows(P[block])) for block in row_blocks(len(P), features.m, memory=memory))
 
 
 def gram_product(kernel: Kernel, X: Any, Z: Any, a: Any, *, memory: int = MEMORY) -> Array:
@@ -95,18 +84,21 @@ def gram_product(kernel: Kernel, X: Any, Z: Any, a: Any, *, memory: int = MEMORY
     >>> gram_product(Linear(), [[1.0], [2.0], [3.0]], [[1.0], [10.0]], [1.0, 1.0])
     array([11., 22., 33.])
     """
-    return kernel.times(X, Z, a, entries=len(Z) * block_rows(len(Z), memory=memory))
+    a = numeric(a, "a")
+    if a.ndim not in (1, 2) or len(a) != len(Z):
+        raise ValueError(f"a has shape {a.shape}, but Z has {len(Z)} points: expected a weight for each")
+    return product(kernel, prepared(kernel, X), prepared(kernel, Z, "Z"), a, memory=memory)
+
+
+def product(kernel: Kernel, P: Any, Q: Any, a: Array, *, memory: int) -> Array:
+    """`gram_product` of prepared points."""
+    rows = max(block_rows(len(Q), memory=memory), memory // row_bytes(len(Q)))
+    parts = [kernel.expand(P[i : i + rows], Q, a) for i in range(0, len(P), rows)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def cg_ridge(
-    kernel: Kernel,
-    X: Any,
-    t: Any,
-    *,
-    ridge: float,
-    tol: float = 1e-8,
-    max_iterations: int = 1000,
-    memory: int = MEMORY,
+    kernel: Kernel, X: Any, t: Any, *, ridge: float, tol: float = 1e-8, max_iterations: int = 1000, memory: int = MEMORY
 ) -> tuple[Array, int]:
     r"""Solve $(K + \text{ridge}\, I)\, a = t$ (lecture B, eq. 10) by conjugate gradients, without forming K.
 
@@ -119,11 +111,18 @@ def cg_ridge(
     >>> cg_ridge(Linear(), [[1.0], [2.0]], [3.0, 6.0], ridge=5.0)
     (array([0.3, 0.6]), 1)
     """
-    t, ridge = vector(t, "t", length=len(X)), real(ridge, "ridge", above=0)
+    return cg_weights(kernel, prepared(kernel, X), t, ridge, tol=tol, max_iterations=max_iterations, memory=memory)
+
+
+def cg_weights(
+    kernel: Kernel, P: Any, t: Any, ridge: float, *, tol: float, max_iterations: int, memory: int
+) -> tuple[Array, int]:
+    """`cg_ridge` for prepared points."""
+    t, ridge = vector(t, "t", length=len(P)), real(ridge, "ridge", above=0)
     tol, max_iterations = real(tol, "tol", above=0), whole(max_iterations, "max_iterations", at_least=1)
 
     def times(a: Array) -> Array:
-        return gram_product(kernel, X, X, a, memory=memory) + ridge * a
+        return product(kernel, P, P, a, memory=memory) + ridge * a
 
     a, residuals = conjugate_gradients(times, t, iterations=max_iterations, tol=tol)
     if residuals and residuals[-1] > tol:
@@ -132,25 +131,3 @@ def cg_ridge(
             "a larger ridge needs fewer"
         )
     return a, len(residuals)
-
-
-def conjugate_gradients(
-    times: Callable[[Array], Array], b: Array, *, iterations: int, tol: float
-) -> tuple[Array, list[float]]:
-    r"""Solve $Ax = b$ for a positive definite A known by its products, and the relative residual after each of them.
-
-    >>> conjugate_gradients(lambda v: 2 * v, np.array([4.0]), iterations=5, tol=1e-9)
-    (array([2.]), [0.0])
-    """
-    x, r = np.zeros_like(b), b.copy()
-    p, rr, goal = r, float(r @ r), float(b @ b)
-    residuals: list[float] = []
-    while len(residuals) < iterations and rr > tol**2 * goal:
-        Ap = times(p)
-        step = rr / float(p @ Ap)
-        x = x + step * p
-        r = r - step * Ap
-        rr, before = float(r @ r), rr
-        p = r + (rr / before) * p
-        residuals.append((rr / goal) ** 0.5)
-    return x, residuals

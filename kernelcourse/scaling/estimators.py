@@ -9,27 +9,45 @@ A `dask.array` for X (and y) stays where it is: fitting maps over its chunks, pr
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Self
 
+import numpy as np
+
+from ..estimators.base import (
+    Classifier,
+    Estimator,
+    Expansion,
+    ProbabilisticClassifier,
+    Regressor,
+    a_kernel,
+    prepared,
+    side_by_side,
+)
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Gaussian
-from ..validation import owned, real, warn
-from .base import (
-    FeatureLogisticRegression,
-    FeatureRegressor,
-    FeatureRidge,
-    FeatureSVM,
-    FourierMixin,
-    NystromMixin,
-    RowsMixin,
-    RowsRegressor,
-)
-from .blocks import MEMORY, cg_ridge, gram_product
-from .engine import is_dask, map_rows
-from .falkon import falkon
+from ..validation import Array, generator, real, warn, whole
+from .blocks import MEMORY, cg_weights, product, row_blocks
+from .chunks import by_chunks, dask_rows, dask_vector, distinct, gather, is_dask
+from .maps import GramError, draw_features, gram_error
+from .models import NewtonFit, falkon, feature_logistic, feature_ridge, feature_svm
+
+__all__ = [
+    "CGRidge",
+    "Falkon",
+    "FourierLogisticRegression",
+    "FourierRidge",
+    "FourierSVM",
+    "NystromLogisticRegression",
+    "NystromRidge",
+    "NystromSVM",
+]
 
 
-class CGRidge(RowsMixin, RowsRegressor):
+@dataclass(eq=False, repr=False)
+class CGRidge(Regressor):
     r"""Exact kernel ridge regression by conjugate gradients: $(K + \text{ridge}\, I)\, a = t$, and K is never formed.
 
     What `KernelRidge` finds, in memory for a block of rows; the time stays $O(n^2)$, for each iteration. Fitted: `a_`,
@@ -40,47 +58,132 @@ class CGRidge(RowsMixin, RowsRegressor):
     array([4.5])
     """
 
-    def __init__(
-        self,
-        kernel: Kernel = Gaussian(1.0),  # noqa: B008 - kernels are immutable
-        ridge: float = 1.0,
-        tol: float = 1e-8,
-        max_iterations: int = 1000,
-        memory: int = MEMORY,
-    ) -> None:
-        self.kernel = kernel
-        self.ridge = ridge
-        self.tol = tol
-        self.max_iterations = max_iterations
-        self.memory = memory
+    kernel: Kernel = Gaussian(1.0)
+    ridge: float = 1.0
+    tol: float = 1e-8
+    max_iterations: int = 1000
+    memory: int = MEMORY
 
     def fit(self, X: Any, y: Any) -> Self:
         """Conjugate gradients to a relative residual of `tol`."""
         if is_dask(X):
             raise TypeError("CGRidge needs every pair of points: pass X.compute(), or use NystromRidge or Falkon")
+        self.memory_ = whole(self.memory, "memory", at_least=1)
         X = self._training_points(X)
-        t = self._numbers(y, len(X))
-        self.X_ = owned(X)  # what the user does to X later must not change the predictions
-        self.a_, self.n_iter_ = cg_ridge(
-            self.kernel_,
-            self.X_,
-            t,
-            ridge=self.ridge,
-            tol=self.tol,
-            max_iterations=self.max_iterations,
-            memory=self.memory_,
+        P = prepared(self.kernel_, X)
+        t = self._numbers(y, len(P))
+        self.a_, self.n_iter_ = cg_weights(
+            self.kernel_, P, t, self.ridge, tol=self.tol, max_iterations=self.max_iterations, memory=self.memory_
         )
+        self.f_ = Expansion(self.kernel_, P, self.a_)
         return self
 
+    @by_chunks
     def predict(self, X: Any) -> Any:
         r"""$y(x) = \sum_n a_n k(x_n, x)$, in blocks of rows."""
         X = self._test_points(X)
+        return product(self.kernel_, prepared(self.kernel_, X), self.f_.points, self.a_, memory=self.memory_)
+
+
+class Model(NamedTuple):
+    """A model that takes a feature map."""
+
+    solve: Callable[..., Any]
+    strength: str  # the name of its penalty
+    as_ridge: Callable[[float, int], float]  # the ridge of n points that weighs as much, for leverage scores
+
+
+def _one_pass(features: Any, X: Any, t: Any, **options: Any) -> NewtonFit:
+    return NewtonFit(feature_ridge(features, X, t, **options), 1, np.nan)
+
+
+RIDGE = Model(_one_pass, "ridge", lambda ridge, n: ridge)
+FALKON = Model(falkon, "ridge", lambda ridge, n: ridge)
+LOGISTIC = Model(feature_logistic, "ridge", lambda ridge, n: 4 * ridge)  # the loss curves at most 1/4 as much
+SVM = Model(feature_svm, "lam", lambda lam, n: 2 * n * lam)
+
+
+@dataclass(eq=False, repr=False)
+class OnFeatures(Estimator):
+    r"""A feature map $\phi$, drawn at fitting, times a model that finds the w of $f(x) = w^\top \phi(x)$.
+
+    The points are rows of an array, objects in a list, or a dask array chunked along its rows. They are not copied.
+    """
+
+    kernel: Kernel = Gaussian(1.0)
+    m: int | None = None
+    _: KW_ONLY
+    memory: int = MEMORY
+    rng: Any = 0
+    model: ClassVar[Model]
+
+    def _training_points(self, X: Any) -> Any:
+        self.kernel_, self.memory_ = a_kernel(self.kernel, "kernel"), whole(self.memory, "memory", at_least=1)
+        return self._with_columns(X, dask_rows(X) if is_dask(X) else self._points(X))
+
+    def _scores(self, X: Any) -> Array:
+        r"""$w^\top \phi(x)$ in blocks of rows; one column per class if there are more than two."""
+        X = self._test_points(X)
+        P = self.features_.prepare(X)
+        scores = np.empty((len(P), *self.w_.shape[1:]))
+        for block in row_blocks(len(P), self.features_.m, memory=self.memory_):
+            scores[block] = self.features_.rows(P[block]) @ self.w_
+        return scores
+
+    @by_chunks
+    def predict(self: Any, X: Any) -> Any:
+        """The value of f at each point, or the label that follows from it."""
+        return self._decide(self._scores(X))
+
+    def gram_error(self, X: Any, sample: int = 500, rng: Any = 0) -> GramError:
+        """How far the approximate kernel is from the exact one, on a random sample of the points X."""
         if is_dask(X):
-            return map_rows(self.predict, X, columns=None, dtype=float)
-        return gram_product(self.kernel_, X, self.X_, self.a_, memory=self.memory_)
+            X = gather(dask_rows(X), np.sort(generator(rng).choice(len(X), size=min(len(X), sample), replace=False)))
+        return gram_error(self.kernel_, self.features_, self._test_points(X), sample=sample, rng=rng)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Draw the features, and find the weights in passes over blocks of rows."""
+        fits = self._fits(X, y)
+        self.w_ = side_by_side([fit.w for fit in fits])
+        self.n_iter_ = max(fit.passes for fit in fits)
+        return self
+
+    def _fits(self, X: Any, y: Any, **options: Any) -> list[Any]:
+        """What the model makes of the features: once, or for each one-against-rest problem."""
+        model = self.model
+        strength = real(getattr(self, model.strength), model.strength, above=0)
+        X = self._training_points(X)
+        problems = self._problems_of(X, y)
+        self.features_ = draw_features(
+            self.kernel_,
+            X,
+            self.m,
+            landmarks=getattr(self, "landmarks", None),
+            ridge=model.as_ridge(strength, len(X)),
+            memory=self.memory_,
+            rng=self.rng,
+        )
+        options |= {model.strength: strength, "memory": self.memory_}
+        return [model.solve(self.features_, X, targets, **options) for targets in problems]
+
+    def _problems_of(self: Any, X: Any, y: Any) -> list[Any]:
+        if self.kind == "regressor":
+            return [dask_vector(y, X) if is_dask(X) else self._numbers(y, len(X))]
+        if not is_dask(X):
+            return self._problems(y, len(X))
+        y = dask_vector(y, X)
+        found = distinct(y)
+        self._encode(found, len(found))
+        positive = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        return [y.map_blocks(partial(_plus_minus, label=label), dtype=float) for label in positive]
 
 
-class NystromRidge(NystromMixin, FeatureRidge):
+def _plus_minus(y: Any, *, label: Any) -> Array:
+    return np.where(y == label, 1.0, -1.0)
+
+
+@dataclass(eq=False, repr=False)
+class NystromRidge(OnFeatures, Regressor):
     r"""Ridge regression in the span of m landmarks Z: $f(x) = w^\top k_Z(x)$ (Williams and Seeger 2001),
 
     $$(K_{ZX} K_{XZ} + \text{ridge}\, K_{ZZ})\, w = K_{ZX}\, t .$$
@@ -95,8 +198,13 @@ class NystromRidge(NystromMixin, FeatureRidge):
     True
     """
 
+    landmarks: str = "uniform"
+    ridge: float = 1.0
+    model = RIDGE
 
-class FourierRidge(FourierMixin, FeatureRidge):
+
+@dataclass(eq=False, repr=False)
+class FourierRidge(OnFeatures, Regressor):
     r"""Ridge regression on m random Fourier features of a stationary kernel (Rahimi and Recht 2007).
 
     `ridge` is that of `KernelRidge`, which this tends to as m grows. Fitted: `w_`, `features_`.
@@ -107,8 +215,12 @@ class FourierRidge(FourierMixin, FeatureRidge):
     True
     """
 
+    ridge: float = 1.0
+    model = RIDGE
 
-class Falkon(NystromMixin, FeatureRegressor):
+
+@dataclass(eq=False, repr=False)
+class Falkon(OnFeatures, Regressor):
     r"""`NystromRidge` by preconditioned conjugate gradients (Rudi, Carratino and Rosasco 2017): see `falkon`.
 
     It takes $O(nm)$ time for each of at most `iterations` passes over the points, where `NystromRidge` takes $O(nm^2)$
@@ -122,43 +234,26 @@ class Falkon(NystromMixin, FeatureRegressor):
     True
     """
 
-    def __init__(
-        self,
-        kernel: Kernel = Gaussian(1.0),  # noqa: B008
-        m: int | None = None,
-        landmarks: str = "uniform",
-        ridge: float = 1.0,
-        iterations: int = 20,
-        tol: float = 1e-7,
-        memory: int = MEMORY,
-        rng: Any = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.m = m
-        self.landmarks = landmarks
-        self.ridge = ridge
-        self.iterations = iterations
-        self.tol = tol
-        self.memory = memory
-        self.rng = rng
+    landmarks: str = "uniform"
+    ridge: float = 1.0
+    iterations: int = 20
+    tol: float = 1e-7
+    model = FALKON
 
     def fit(self, X: Any, y: Any) -> Self:
         """At most `iterations` passes over the points, or fewer to a relative residual of `tol`."""
-        ridge = real(self.ridge, "ridge", above=0)
-        X = self._training_points(X)
-        t = self._numbers_of(X, y)
-        features = self._draw_features(X, ridge)
-        fit = falkon(features, X, t, ridge=ridge, iterations=self.iterations, tol=self.tol, memory=self.memory_)
+        (fit,) = self._fits(X, y, iterations=self.iterations, tol=self.tol)
         if fit.residuals and fit.residuals[-1] > 0.01:
             warn(
                 f"Falkon stopped after {fit.iterations} iterations, with a relative residual of "
                 f"{fit.residuals[-1]:.2g}: raise iterations or ridge, or take NystromRidge"
             )
-        self.features_, self.w_, self.n_iter_, self.residuals_ = features, fit.w, fit.iterations, fit.residuals
+        self.w_, self.n_iter_, self.residuals_ = fit.w, fit.iterations, fit.residuals
         return self
 
 
-class NystromLogisticRegression(NystromMixin, FeatureLogisticRegression):
+@dataclass(eq=False, repr=False)
+class NystromLogisticRegression(OnFeatures, ProbabilisticClassifier):
     r"""Kernel logistic regression in the span of m landmarks; one against the rest for more than two classes.
 
     With every point a landmark and two classes it is `KernelLogisticRegression`. Fitted: `w_`, `features_`, `n_iter_`.
@@ -168,8 +263,15 @@ class NystromLogisticRegression(NystromMixin, FeatureLogisticRegression):
     array([0.2, 0.2, 0.8, 0.8])
     """
 
+    landmarks: str = "uniform"
+    ridge: float = 1.0
+    model = LOGISTIC
+    decision_function = by_chunks(OnFeatures._scores)
+    predict_log_proba = by_chunks(ProbabilisticClassifier.predict_log_proba)
 
-class FourierLogisticRegression(FourierMixin, FeatureLogisticRegression):
+
+@dataclass(eq=False, repr=False)
+class FourierLogisticRegression(OnFeatures, ProbabilisticClassifier):
     r"""Logistic regression on m random Fourier features; one against the rest for more than two classes.
 
     Fitted: `w_`, `features_`, `n_iter_`.
@@ -179,8 +281,14 @@ class FourierLogisticRegression(FourierMixin, FeatureLogisticRegression):
     array([0, 0, 1, 1])
     """
 
+    ridge: float = 1.0
+    model = LOGISTIC
+    decision_function = by_chunks(OnFeatures._scores)
+    predict_log_proba = by_chunks(ProbabilisticClassifier.predict_log_proba)
 
-class NystromSVM(NystromMixin, FeatureSVM):
+
+@dataclass(eq=False, repr=False)
+class NystromSVM(OnFeatures, Classifier):
     r"""The support vector machine in the span of m landmarks; `lam` is lecture K's $\lambda$, as in `KernelSVM`.
 
     Fitted: `w_`, `features_`, `n_iter_`.
@@ -190,24 +298,14 @@ class NystromSVM(NystromMixin, FeatureSVM):
     array([-1, -1,  1,  1])
     """
 
-    def __init__(
-        self,
-        kernel: Kernel = Gaussian(1.0),  # noqa: B008
-        m: int | None = None,
-        landmarks: str = "uniform",
-        lam: float = 0.01,
-        memory: int = MEMORY,
-        rng: Any = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.m = m
-        self.landmarks = landmarks
-        self.lam = lam
-        self.memory = memory
-        self.rng = rng
+    landmarks: str = "uniform"
+    lam: float = 0.01
+    model = SVM
+    decision_function = by_chunks(OnFeatures._scores)
 
 
-class FourierSVM(FourierMixin, FeatureSVM):
+@dataclass(eq=False, repr=False)
+class FourierSVM(OnFeatures, Classifier):
     r"""The support vector machine on m random Fourier features; `lam` is lecture K's $\lambda$, as in `KernelSVM`.
 
     Fitted: `w_`, `features_`, `n_iter_`.
@@ -217,16 +315,6 @@ class FourierSVM(FourierMixin, FeatureSVM):
     array([-1, -1,  1,  1])
     """
 
-    def __init__(
-        self,
-        kernel: Kernel = Gaussian(1.0),  # noqa: B008
-        m: int | None = None,
-        lam: float = 0.01,
-        memory: int = MEMORY,
-        rng: Any = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.m = m
-        self.lam = lam
-        self.memory = memory
-        self.rng = rng
+    lam: float = 0.01
+    model = SVM
+    decision_function = by_chunks(OnFeatures._scores)

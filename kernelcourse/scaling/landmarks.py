@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
+from ..estimators.base import gram, take
 from ..kernels.kernel import Kernel
 from ..validation import Array, generator, points, real, whole
 from .blocks import MEMORY, row_blocks
+from .factors import cholesky, triangular_solve
+
+__all__ = ["kmeans_landmarks", "leverage_landmarks", "leverage_scores", "uniform_landmarks"]
 
 
 def _count(m: int, n: int) -> int:
@@ -65,13 +68,14 @@ def leverage_scores(kernel: Kernel, X: Any, Z: Any, *, ridge: float, memory: int
     >>> leverage_scores(Linear(), [[1.0], [2.0]], [[1.0], [2.0]], ridge=5.0)
     array([0.1, 0.4])
     """
-    n, m, ridge = len(X), len(Z), real(ridge, "ridge", above=0)
-    K_ZZ = kernel(Z)
-    K_ZZ.flat[:: m + 1] += ridge * m / n + np.finfo(float).eps * np.trace(K_ZZ)
-    L = linalg.cholesky(K_ZZ, lower=True, check_finite=False)
-    scores = kernel.diag(X)
+    P, Q, ridge = kernel.prepare(X, "X"), kernel.prepare(Z, "Z"), real(ridge, "ridge", above=0)
+    n, m = len(P), len(Q)
+    K_ZZ = gram(kernel, Q)
+    K_ZZ.flat[:: m + 1] += ridge * m / n
+    L = cholesky(K_ZZ)
+    scores = kernel.diagonal(P)
     for block in row_blocks(n, m, memory=memory):
-        explained = linalg.solve_triangular(L, kernel(X[block], Z).T, lower=True, check_finite=False)
+        explained = triangular_solve(L, kernel.formula(P[block], Q).T)
         scores[block] -= np.einsum("ij,ij->j", explained, explained)
     return np.clip(scores / ridge, 0.0, 1.0)
 
@@ -92,8 +96,3 @@ def leverage_landmarks(
     scores = leverage_scores(kernel, X, take(X, pilot), ridge=ridge, memory=memory)
     scores += 1e-12 * scores.max() + np.finfo(float).tiny  # every point can be drawn, so that m of them can
     return np.sort(rng.choice(len(X), size=m, replace=False, p=scores / scores.sum()))
-
-
-def take(X: Any, rows: Any) -> Any:
-    """Some of the points, whether they are rows of an array or objects in a list."""
-    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]

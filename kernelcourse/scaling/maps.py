@@ -10,12 +10,20 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy import linalg
 
+from ..estimators.base import gram, prepared, take
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Exponential, Gaussian, Laplacian, Matern, RationalQuadratic
-from ..validation import Array, generator, owned, points, whole
-from .landmarks import take
+from ..validation import Array, choice, generator, owned, points, whole
+from . import landmarks as choose
+from .chunks import gather, is_dask
+from .factors import cholesky, triangular_solve
+
+__all__ = ["FourierFeatures", "GramError", "LandmarkFeatures", "gram_error", "random_fourier"]
+
+LANDMARKS = ("uniform", "kmeans++", "leverage")
+_ENOUGH = 1000
+_POOL = 20_000  # k-means++ and leverage scores choose among so many points drawn uniformly, or 10 m if that is more
 
 
 class FeatureMap(Protocol):
@@ -25,8 +33,14 @@ class FeatureMap(Protocol):
     def m(self) -> int:
         """The number of features."""
 
-    def __call__(self, X: Any, room: Array | None = None) -> Array:
-        r"""The rows $\phi(x_i)^\top$, in `room` for as many or more, if there is one."""
+    def prepare(self, X: Any) -> Any:
+        """Points as `rows` takes them, checked; blocks of rows can be cut from them."""
+
+    def rows(self, P: Any) -> Array:
+        r"""The rows $\phi(x_i)^\top$ of prepared points."""
+
+    def __call__(self, X: Any) -> Array:
+        r"""The rows $\phi(x_i)^\top$."""
 
     def penalty(self) -> Array:
         r"""The matrix P of the squared norm $w^\top P\, w$."""
@@ -48,23 +62,31 @@ class LandmarkFeatures:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "Z", owned(self.Z))  # what the caller does to Z later must not change the features
+        object.__setattr__(self, "_landmarks", self.kernel.prepare(self.Z, "Z"))
 
     @property
     def m(self) -> int:
         """The number of landmarks."""
         return len(self.Z)
 
-    def __call__(self, X: Any, room: Array | None = None) -> Array:
+    def prepare(self, X: Any) -> Any:
+        """Points as the kernel's formula takes them."""
+        P = prepared(self.kernel, X)
+        if self.kernel.on_vectors and np.shape(X)[1] != np.shape(self.Z)[1]:
+            raise ValueError(f"X has {np.shape(X)[1]} columns, but the landmarks have {np.shape(self.Z)[1]}")
+        return P
+
+    def rows(self, P: Any) -> Array:
+        r"""The rows $k_Z(x_i)^\top$ of prepared points."""
+        return self.kernel.formula(P, self._landmarks)  # type: ignore[attr-defined]
+
+    def __call__(self, X: Any) -> Array:
         r"""The rows $k_Z(x_i)^\top$."""
-        K = self.kernel(X, self.Z)
-        if room is None:
-            return K
-        room[: len(K)] = K
-        return room[: len(K)]
+        return self.rows(self.prepare(X))
 
     def penalty(self) -> Array:
         """$K_{ZZ}$."""
-        return self.kernel(self.Z)
+        return gram(self.kernel, self._landmarks)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,18 +110,25 @@ class FourierFeatures:
         """The number of features: a cosine and a sine for each frequency."""
         return 2 * self.frequencies.shape[1]
 
-    def __call__(self, X: Any, room: Array | None = None) -> Array:
-        """The cosines, then the sines."""
-        X = points(X)
-        d, half = self.frequencies.shape
+    def prepare(self, X: Any) -> Array:
+        """Points with a column for each row of `frequencies`."""
+        X, d = points(X), len(self.frequencies)
         if X.shape[1] != d:
             raise ValueError(f"X has {X.shape[1]} columns, but the frequencies were drawn for {d}")
-        angles = X @ self.frequencies
-        waves = np.empty((len(X), 2 * half)) if room is None else room[: len(X)]
+        return X
+
+    def rows(self, P: Array) -> Array:
+        """The cosines, then the sines."""
+        angles, half = P @ self.frequencies, self.frequencies.shape[1]
+        waves = np.empty((len(P), 2 * half))
         np.cos(angles, out=waves[:, :half])
         np.sin(angles, out=waves[:, half:])
         waves *= half**-0.5
         return waves
+
+    def __call__(self, X: Any) -> Array:
+        """The cosines, then the sines."""
+        return self.rows(self.prepare(X))
 
     def penalty(self) -> Array:
         """The identity."""
@@ -140,6 +169,39 @@ def random_fourier(kernel: Any, d: int, m: int, *, rng: Any = None) -> FourierFe
     )
 
 
+def draw_features(
+    kernel: Kernel, X: Any, m: int | None, *, landmarks: str | None, ridge: float, memory: int, rng: Any
+) -> FeatureMap:
+    """The feature map of an estimator: m landmarks among X chosen as `landmarks` says, or for None m random waves.
+
+    >>> draw_features(Gaussian(1.0), np.eye(3), 2, landmarks="uniform", ridge=1.0, memory=2**20, rng=0).Z
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    rng, n = generator(rng), len(X)
+    if landmarks is None:
+        if not kernel.on_vectors:
+            raise ValueError(f"random Fourier features need a stationary kernel on vectors, {kernel!r} is not one")
+        return random_fourier(kernel, X.shape[1], _ENOUGH if m is None else m, rng=rng)
+    how = choice(landmarks, "landmarks", LANDMARKS)
+    m = min(n, _ENOUGH) if m is None else whole(m, "m", at_least=1)
+    if how == "uniform" or m > n:
+        return LandmarkFeatures(kernel, _at(X, choose.uniform_landmarks(n, m, rng=rng)))
+    pool = _at(X, choose.uniform_landmarks(n, min(n, max(_POOL, 10 * m)), rng=rng))
+    if how == "leverage":
+        share = ridge * len(pool) / n  # the pool stands for all points: the same ridge per point
+        rows = choose.leverage_landmarks(kernel, pool, m, ridge=share, rng=rng, memory=memory)
+    elif kernel.on_vectors:
+        rows = choose.kmeans_landmarks(pool, m, rng=rng)
+    else:
+        raise ValueError(f"landmarks='kmeans++' needs points that are vectors, {kernel!r} takes others")
+    return LandmarkFeatures(kernel, take(pool, rows))
+
+
+def _at(X: Any, rows: np.ndarray) -> Any:
+    return gather(X, rows) if is_dask(X) else take(X, rows)
+
+
 class GramError(NamedTuple):
     """How far an approximate Gram matrix is from the exact one, on a sample of the points."""
 
@@ -158,7 +220,6 @@ def gram_error(kernel: Kernel, features: FeatureMap, X: Any, *, sample: int = 50
     size = min(len(X), whole(sample, "sample", at_least=1))
     X = take(X, np.sort(generator(rng).choice(len(X), size=size, replace=False)))
     K, Phi, P = kernel(X), features(X), features.penalty()
-    P.flat[:: len(P) + 1] += np.finfo(float).eps * np.trace(P)
-    half = linalg.solve_triangular(linalg.cholesky(P, lower=True), Phi.T, lower=True)
+    half = triangular_solve(cholesky(P), Phi.T)
     gap = K - half.T @ half
     return GramError(float(np.linalg.norm(gap) / np.linalg.norm(K)), float(np.abs(gap).max()), size)

@@ -94,16 +94,20 @@ def test_B1_parametric_prediction_needs_only_w():
 
 
 @pytest.mark.parametrize(
-    "model", [KernelRidge(Gaussian(1.0)), KernelNeighbors(Gaussian(1.0), kappa=1)], ids=lambda m: type(m).__name__
+    ("model", "memory"),
+    [
+        (KernelRidge(Gaussian(1.0)), lambda model: model.f_.points),
+        (KernelNeighbors(kappa=1), lambda model: model.points_),
+    ],
 )
-def test_B1_memory_based_prediction_fails_without_the_training_points(model):
+def test_B1_memory_based_prediction_needs_the_training_points(model, memory):
     X = cloud(2, 12, 2)
     y = np.arange(12) % 2
     model.fit(X, y)
-    model.predict(X)
-    del model.X_
-    with pytest.raises(AttributeError, match="X_"):
-        model.predict(X)
+    np.testing.assert_array_equal(memory(model), X)
+    before = model.predict(X)
+    memory(model)[:] = memory(model)[::-1] + 1.0
+    assert (model.predict(X) != before).any()
 
 
 def test_B1_memory_grows_with_the_data_only_where_the_data_are_the_memory():

@@ -540,8 +540,8 @@ def test_H9_learned_features_make_a_kernel_that_a_linear_machine_can_use():
     learned = Linear().after(model.features)
     np.testing.assert_allclose(learned(X), model.features(X) @ model.features(X).T)
     assert is_psd(learned(X))
-    raw = KernelSVM(Linear(), lam=0.001, offset=True).fit(X, y).score(test.X, test.y)
-    on_learned = KernelSVM(learned, lam=0.001, offset=True).fit(X, y).score(test.X, test.y)
+    raw = KernelSVM(Linear(), lam=0.001, offset="free").fit(X, y).score(test.X, test.y)
+    on_learned = KernelSVM(learned, lam=0.001, offset="free").fit(X, y).score(test.X, test.y)
     assert raw < 0.8
     assert on_learned > 0.95
 
@@ -598,7 +598,7 @@ def test_H10_no_straight_line_will_do(data):
     train, test = DATA[data]
     for model in (
         LogisticRegression(ridge=0.1),
-        KernelSVM(Linear(), lam=0.001, offset=True),
+        KernelSVM(Linear(), lam=0.001, offset="free"),
         MLP(hidden=(), epochs=60, rng=0),
     ):
         assert model.fit(*train).score(*test) < 0.8

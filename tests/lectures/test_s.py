@@ -649,7 +649,7 @@ def test_S13_boundary_and_margins_depend_on_the_support_vectors_alone():
         sum(fit.alpha[i] * mixture.y[i] * math.exp(-sum((mixture.X[i] - z) ** 2) / (2 * 0.64)) for i in S) + fit.b
         for z in Z
     ]
-    model = KernelSVM(k, lam=0.005, offset=True, gap=1e-9).fit(mixture.X, mixture.y)
+    model = KernelSVM(k, lam=0.005, offset="free", gap=1e-9).fit(mixture.X, mixture.y)
     np.testing.assert_allclose(model.decision_function(Z), f, atol=1e-5)
 
 
@@ -669,8 +669,8 @@ def test_S13_the_machine_comes_close_to_the_bayes_rule():
     mixture, k, _, lam = mixture_and_machine()
     test = mixture.sample(2000, rng=5)
     bayes = np.mean(mixture.bayes_label(test.X) != test.y)
-    gaussian = np.mean(KernelSVM(k, lam=lam, offset=True).fit(mixture.X, mixture.y).predict(test.X) != test.y)
-    linear = np.mean(KernelSVM(Linear(), lam=lam, offset=True).fit(mixture.X, mixture.y).predict(test.X) != test.y)
+    gaussian = np.mean(KernelSVM(k, lam=lam, offset="free").fit(mixture.X, mixture.y).predict(test.X) != test.y)
+    linear = np.mean(KernelSVM(Linear(), lam=lam, offset="free").fit(mixture.X, mixture.y).predict(test.X) != test.y)
     assert bayes < gaussian < bayes + 0.06
     assert gaussian < linear
 

@@ -1,6 +1,7 @@
 """Blocks, landmarks, random features and solvers as pure functions: identities, statistics, oracles."""
 
 import os
+from functools import partial
 
 import dask.array as da
 import numpy as np
@@ -37,8 +38,9 @@ from kernelcourse import (
 )
 from kernelcourse.linalg import add_squares
 from kernelcourse.scaling.blocks import block_rows, row_blocks, sum_over_blocks
-from kernelcourse.scaling.newton import LogisticLoss, RoundedHinge
-from kernelcourse.scaling.normal import factor_with_nugget
+from kernelcourse.scaling.factors import cholesky
+from kernelcourse.scaling.models import logistic_loss, rounded_hinge
+from kernelcourse.seam import engine
 
 rng = np.random.default_rng(1)
 X = rng.normal(size=(300, 4))
@@ -86,7 +88,8 @@ def test_shares_of_the_blocks_add_up_in_however_many_threads(threads, monkeypatc
         return total, squares
 
     memory = 8 * 4 * 25 * 9
-    total, squares = sum_over_blocks(work, features, X, memory=memory)
+    with engine("on"):
+        total, squares = sum_over_blocks(work, features, features.prepare(X), memory=memory)
     assert len(seen) == int(threads) and max(seen) - min(seen) <= 1
     np.testing.assert_allclose(total, Phi.sum(), rtol=1e-12)
     np.testing.assert_allclose(squares, Phi.T @ Phi, rtol=1e-12)
@@ -203,9 +206,9 @@ def test_landmarks_without_features_predict_zero():
 
 def test_a_matrix_no_kernel_makes_is_refused():
     with pytest.raises(ValueError, match="not positive semidefinite"):
-        factor_with_nugget(np.array([[1.0, 2.0], [2.0, 1.0]]))
+        cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))
     with pytest.raises(OverflowError, match="too large"):
-        factor_with_nugget(np.array([[np.inf, 0.0], [0.0, 1.0]]))
+        cholesky(np.array([[np.inf, 0.0], [0.0, 1.0]]))
 
 
 # ---------------------------------------------------------------- random Fourier features
@@ -315,11 +318,11 @@ def test_leverage_landmarks_do_better_than_uniform_ones_on_lopsided_data(rng):
 # ---------------------------------------------------------------- logistic regression and support vector machine
 
 
-@pytest.mark.parametrize("loss", [LogisticLoss(), RoundedHinge(0.5)], ids=repr)
+@pytest.mark.parametrize("loss", [logistic_loss, partial(rounded_hinge, h=0.5)])
 def test_derivatives_of_the_losses(loss):
     z, h = np.array([-3.0, 0.2, 0.6, 1.0, 1.3, 4.0]), 1e-6
-    value, slope, curvature = loss.terms(z)
-    up, down = loss.terms(z + h), loss.terms(z - h)
+    value, slope, curvature = loss(z)
+    up, down = loss(z + h), loss(z - h)
     np.testing.assert_allclose((up[0] - down[0]) / (2 * h), slope, atol=1e-8)
     np.testing.assert_allclose((up[1] - down[1]) / (2 * h), curvature, atol=1e-8)
     assert (value >= 0).all()
@@ -327,7 +330,7 @@ def test_derivatives_of_the_losses(loss):
 
 def test_the_rounded_hinge_is_close_to_the_hinge():
     z = np.linspace(-2, 4, 1001)
-    gap = RoundedHinge(0.1).terms(z)[0] - np.maximum(0, 1 - z)
+    gap = rounded_hinge(z, h=0.1)[0] - np.maximum(0, 1 - z)
     assert gap.min() >= -1e-15 and gap.max() == pytest.approx(0.1 / 4, rel=1e-3)
 
 

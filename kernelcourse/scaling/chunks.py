@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial, wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ..validation import points, signs, vector
+from ..validation import signs, vector
 
+Method = TypeVar("Method", bound=Callable[..., Any])
 _FAN_IN = 8  # partial sums that one task adds
 
 
@@ -31,7 +33,7 @@ def dask_rows(X: Any, name: str = "X") -> Any:
     if not isinstance(X, da.Array):
         raise TypeError(f"{name} must be a dask.array, got {type(X).__name__}: pass {name}.to_dask_array(lengths=True)")
     if X.ndim != 2:
-        raise ValueError(f"{name} must be 2-D, one point a row, got shape {X.shape}. Reshape your data")
+        raise ValueError(f"{name} must be 2-D, one point per row, got shape {X.shape}. Reshape your data")
     _refuse_strange_chunks(X, name)
     if X.shape[1] == 0:
         raise ValueError(f"{name} has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
@@ -82,17 +84,20 @@ def _refuse_strange_chunks(array: Any, name: str) -> None:
         )
 
 
-def map_sum(function: Callable[[Any, Any], Sequence[Any]], X: Any, y: Any) -> list[Any]:
-    """The entrywise sum of `function(X_chunk, y_chunk)`, a sequence of arrays, over all chunks of rows.
+def map_sum(function: Callable[[Any, Any, Any], Sequence[Any]], features: Any, X: Any, y: Any) -> list[Any]:
+    """The entrywise sum of `function(features, P, y)`, a sequence of arrays, over all chunks of rows of X.
 
-    >>> map_sum(lambda X, y: (X.sum(), y @ X), np.eye(2), np.array([1.0, 2.0]))
+    P are the points of a chunk, prepared. Points that are here, and not a dask array, are one chunk.
+
+    >>> from kernelcourse import Gaussian, random_fourier
+    >>> map_sum(lambda _, P, y: (P.sum(), y @ P), random_fourier(Gaussian(1.0), 2, 4), np.eye(2), np.array([1.0, 2.0]))
     [np.float64(2.0), array([1., 2.])]
     """
     if not is_dask(X):
-        return list(function(X, y))
+        return list(function(features, X, y))
     import dask
 
-    shared = dask.delayed(function, traverse=False)  # one copy for all chunks: it holds landmarks and weights
+    shared = dask.delayed((function, features), traverse=False)  # one copy for all chunks, with landmarks and weights
     task, add = dask.delayed(_on_chunk), dask.delayed(_added)
     first = np.cumsum([0, *X.chunks[0]])
     chunks = zip(X.to_delayed().ravel(), y.to_delayed().ravel(), X.chunks[0], first, strict=False)
@@ -102,12 +107,21 @@ def map_sum(function: Callable[[Any, Any], Sequence[Any]], X: Any, y: Any) -> li
     return dask.compute(parts[0])[0]
 
 
-def map_rows(function: Callable[[Any], Any], X: Any, *, columns: int | None, dtype: Any) -> Any:
-    """`function` of each chunk of a dask array: a dask array again, one row (or one number) a point."""
-    if columns is None:
-        return X.map_blocks(function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype=dtype))
-    chunks = (X.chunks[0], (columns,))
-    return X.map_blocks(function, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype=dtype))
+def by_chunks(method: Method) -> Method:
+    """A method that predicts: of a dask array it gives a dask array again, one row or one number per point."""
+
+    @wraps(method)
+    def call(self: Any, X: Any) -> Any:
+        if not is_dask(X):
+            return method(self, X)
+        X = dask_rows(X)
+        one = method(self, np.zeros((1, X.shape[1])))  # which shows the shape and the type, and checks the columns
+        if one.ndim == 1:
+            return X.map_blocks(partial(method, self), drop_axis=1, dtype=one.dtype, meta=one[:0])
+        chunks = (X.chunks[0], (one.shape[1],))
+        return X.map_blocks(partial(method, self), chunks=chunks, dtype=one.dtype, meta=one[:0])
+
+    return cast("Method", call)
 
 
 def gather(X: Any, rows: np.ndarray) -> Any:
@@ -127,9 +141,10 @@ def distinct(y: Any) -> np.ndarray:
     return np.unique(np.concatenate([chunk for chunk in found if len(chunk)]))
 
 
-def _on_chunk(function: Callable[[Any, Any], Any], X: Any, y: Any, first: int) -> list[Any]:
+def _on_chunk(shared: tuple[Callable[..., Any], Any], X: Any, y: Any, first: int) -> list[Any]:
+    function, features = shared
     try:
-        return list(function(points(X), vector(y, "y")))
+        return list(function(features, features.prepare(X), vector(y, "y")))
     except (ValueError, TypeError, OverflowError) as error:
         raise type(error)(f"in the chunk of rows {first} to {first + len(X) - 1}: {error}") from error
 

@@ -1,0 +1,71 @@
+"""Sums over blocks of rows, in threads, and neighbours without a matrix of all distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from ..algorithms import neighbors
+from ..estimators import classifiers
+from ..kernels.kernel import Kernel
+from ..scaling import blocks, factors
+from ..seam import accelerates, always
+from ..validation import Array
+from . import gram, threads
+
+
+@accelerates(classifiers.nearest_points, rtol=0, atol=0)
+def nearest_points(X: Array, Z: Array, kappa: int, metric: str) -> NDArray[np.intp]:
+    """By compiled loops or one matrix product, which never hold all distances; others in slabs of rows."""
+    if metric == "euclidean":
+        return gram.nearest_points(X, Z, kappa)
+    from scipy.spatial.distance import cdist
+
+    distances = (cdist(X[rows], Z, metric) for rows in threads.slabs(len(X), len(Z)))
+    return np.concatenate([neighbors.nearest(D, kappa) for D in distances])
+
+
+@accelerates(classifiers.labels_in_feature_space, rtol=0, atol=0)
+def labels_in_feature_space(kernel: Kernel, P: Any, Q: Any, labels: Any, kappa: int) -> Any:
+    """In slabs of rows, so that no matrix of all kernel values is formed."""
+    plain, slabs = classifiers.labels_in_feature_space.plain, threads.slabs(len(P), len(Q))  # type: ignore[attr-defined]
+    return np.concatenate([plain(kernel, P[rows], Q, labels, kappa) for rows in slabs])
+
+
+@accelerates(factors.triangular_solve, rtol=1e-9, atol=1e-9)
+def triangular_solve(L: Array, b: Array, *, transposed: bool = False) -> Array:
+    """LAPACK's solver for triangular systems."""
+    return linalg.solve_triangular(L, b, trans=int(transposed), lower=True, check_finite=False)
+
+
+@accelerates(blocks.sum_over_blocks, rtol=1e-10, atol=1e-10)
+def sum_over_blocks(
+    work: Callable[[Iterable[blocks.Rows]], tuple[Any, ...]], features: Any, P: Any, *, memory: int = blocks.MEMORY
+) -> tuple[Any, ...]:
+    """A share of the blocks for each thread; the memory is for all of them."""
+    count = max(threads.workers(), 2 * always())
+    if count < 2 or blocks.block_rows(features.m, memory=memory) >= len(P):
+        return NotImplemented
+    share = max(memory // count, blocks.row_bytes(features.m))
+    parts = list(blocks.row_blocks(len(P), features.m, memory=share))
+    cuts = [i * len(parts) // count for i in range(count + 1)]
+    jobs = [partial(_share, work, features, P, parts[first:last]) for first, last in pairwise(cuts) if first < last]
+    total, *others = threads.side_by_side(jobs)
+    for part in others:
+        total = tuple(_added(entry, more) for entry, more in zip(total, part, strict=True))
+    return total
+
+
+def _share(work: Callable[..., Any], features: Any, P: Any, parts: list[slice]) -> Any:
+    return work((block, features.rows(P[block])) for block in parts)
+
+
+def _added(entry: Any, more: Any) -> Any:
+    entry += more  # in place where it is an array
+    return entry

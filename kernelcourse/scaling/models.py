@@ -1,0 +1,304 @@
+r"""Three models that take a feature map: ridge regression, logistic regression and the support vector machine.
+
+With m features and any number of points: a pass over blocks of rows sums up an m x m matrix, one system gives a step.
+Ridge regression needs one pass; FALKON takes some more, and no such matrix. The other two minimise
+$\sum_i \ell(y_i\, w^\top \phi(x_i)) + \frac{\text{ridge}}{2} w^\top P\, w$ over w, with labels $\pm 1$, by Newton's
+method, one pass for each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algorithms.logistic import logistic
+from ..linalg import add_squares
+from ..validation import Array, real, vector, warn, whole
+from .blocks import MEMORY, Rows, sum_over_blocks
+from .chunks import is_dask, labels, map_sum, numbers
+from .factors import cholesky, cholesky_solve, conjugate_gradients, triangular_solve
+from .maps import FeatureMap
+
+__all__ = ["FalkonFit", "NewtonFit", "falkon", "feature_logistic", "feature_ridge", "feature_svm", "normal_equations"]
+
+
+def normal_equations(features: FeatureMap, X: Any, t: Any, *, memory: int = MEMORY) -> tuple[Array, Array]:
+    r"""$\Phi^\top\Phi$ (its lower triangle; the rest is not touched) and $\Phi^\top t$, block by block of rows.
+
+    >>> from kernelcourse.kernels import Linear
+    >>> from kernelcourse.scaling.maps import LandmarkFeatures
+    >>> normal_equations(LandmarkFeatures(Linear(), [[1.0]]), np.array([[1.0], [2.0]]), np.array([3.0, 6.0]))
+    (array([[5.]]), array([15.]))
+    """
+    P = features.prepare(X)
+    return _normal_terms(features, P, vector(t, "t", length=len(P)), memory=memory)
+
+
+def _normal_terms(features: FeatureMap, P: Any, t: Array, *, memory: int) -> tuple[Array, Array]:
+    def work(blocks: Iterable[Rows]) -> tuple[Array, Array]:
+        G, b = np.zeros((features.m, features.m), order="F"), np.zeros(features.m)
+        for block, Phi in blocks:
+            add_squares(G, Phi)
+            b += t[block] @ Phi
+        return G, b
+
+    G, b = sum_over_blocks(work, features, P, memory=memory)
+    return G, b
+
+
+def _prepared(features: FeatureMap, X: Any) -> Any:
+    """Points that are here, prepared once for all passes; a dask array prepares its chunks where they are."""
+    return X if is_dask(X) else features.prepare(X)
+
+
+def feature_ridge(features: FeatureMap, X: Any, t: Any, *, ridge: float, memory: int = MEMORY) -> Array:
+    r"""The w that minimises $\frac12 \lVert t - \Phi w\rVert^2 + \frac{\text{ridge}}{2} w^\top P\, w$, in one pass:
+
+    $$(\Phi^\top\Phi + \text{ridge}\, P)\, w = \Phi^\top t.$$
+
+    With landmarks this is Nyström ridge regression, $(K_{ZX} K_{XZ} + \text{ridge}\, K_{ZZ})\, w = K_{ZX}\, t$; with
+    every point a landmark it is kernel ridge regression. Time $O(nm^2)$, memory $O(m^2)$ and a block of rows.
+
+    Forming $\Phi^\top\Phi$ squares the condition number $\kappa$ of $\tilde K + \text{ridge}\, I$. A warning says where
+    $\kappa^2$ leaves too few digits; `falkon` does not square it.
+
+    >>> from kernelcourse.kernels import Linear
+    >>> from kernelcourse.scaling.maps import LandmarkFeatures
+    >>> feature_ridge(LandmarkFeatures(Linear(), [[1.0]]), np.array([[1.0], [2.0]]), np.array([3.0, 6.0]), ridge=5.0)
+    array([1.5])
+    """
+    X, t, ridge = _prepared(features, X), numbers(t, X), real(ridge, "ridge", above=0)
+    G, b = map_sum(partial(_normal_terms, memory=memory), features, X, t)
+    P = features.penalty()
+    # The eigenvalues of K~ = Phi P^-1 Phi' are about those of P times n / m; its trace bounds the largest.
+    condition = np.trace(G) / max(np.trace(P), np.finfo(float).tiny) / ridge
+    if condition**2 * np.finfo(float).eps > 1e-2:
+        warn(
+            f"ridge={ridge:g} leaves a condition number of about {condition:.0e}, and the normal equations square it: "
+            "few digits are left. A larger ridge avoids this, and so does Falkon with enough iterations"
+        )
+    P *= ridge
+    G += P
+    del P
+    return cholesky_solve(cholesky(G), b)
+
+
+class FalkonFit(NamedTuple):
+    """What `falkon` found."""
+
+    w: Array  # a weight for each landmark
+    iterations: int
+    residuals: list[float]  # relative norms of the preconditioned residual, one per iteration
+
+
+def falkon(
+    features: FeatureMap, X: Any, t: Any, *, ridge: float, iterations: int = 20, tol: float = 1e-7, memory: int = MEMORY
+) -> FalkonFit:
+    r"""The w of `feature_ridge` without its $m \times m$ normal matrix (Rudi, Carratino and Rosasco 2017).
+
+    With $K_{ZZ} = L L^\top$, $\frac{n}{m} L^\top L + \text{ridge}\, I = A A^\top$ and $w = L^{-\top} A^{-\top} \beta$
+    the normal equations become
+
+    $$A^{-1} \bigl(L^{-1} K_{ZX} K_{XZ}\, L^{-\top} + \text{ridge}\, I\bigr) A^{-\top} \beta
+      = A^{-1} L^{-1} K_{ZX}\, t.$$
+
+    Where the landmarks are like the other points, $K_{ZX} K_{XZ} \approx \frac{n}{m} K_{ZZ}^2$, the matrix is close to
+    the identity, and a dozen or two iterations are enough, whatever n is. Each takes one pass over the points, $O(nm)$
+    kernel values; the two Cholesky factors take $O(m^3)$. Stops after `iterations`, or at a residual of `tol`.
+
+    >>> from kernelcourse.kernels import Linear
+    >>> from kernelcourse.scaling.maps import LandmarkFeatures
+    >>> fit = falkon(LandmarkFeatures(Linear(), [[1.0]]), np.array([[1.0], [2.0]]), np.array([3.0, 6.0]), ridge=5.0)
+    >>> fit.w, fit.iterations
+    (array([1.5]), 1)
+    """
+    ridge, tol = real(ridge, "ridge", above=0), real(tol, "tol", at_least=0)
+    iterations, t = whole(iterations, "iterations", at_least=1), numbers(t, X)
+    P, n, m = _prepared(features, X), len(X), features.m
+    L = cholesky(features.penalty())
+    S = L.T @ L
+    S *= n / m
+    S.flat[:: m + 1] += ridge
+    A = cholesky(S)
+    del S
+
+    def times(beta: Array) -> Array:
+        u = triangular_solve(A, beta, transposed=True)
+        w = triangular_solve(L, u, transposed=True)
+        (product,) = map_sum(partial(_round_trip, w=w, memory=memory), features, P, t)
+        return triangular_solve(A, triangular_solve(L, product) + ridge * u)
+
+    (target,) = map_sum(partial(_round_trip, w=None, memory=memory), features, P, t)
+    beta, residuals = conjugate_gradients(
+        times, triangular_solve(A, triangular_solve(L, target)), iterations=iterations, tol=tol
+    )
+    w = triangular_solve(L, triangular_solve(A, beta, transposed=True), transposed=True)
+    return FalkonFit(w, len(residuals), residuals)
+
+
+def _round_trip(features: FeatureMap, P: Any, t: Any, *, w: Array | None, memory: int) -> tuple[Array]:
+    r"""$K_{ZX} K_{XZ}\, w$, for which each block of kernel values serves twice; without a w $K_{ZX}\, t$."""
+
+    def work(blocks: Iterable[Rows]) -> tuple[Array]:
+        product = np.zeros(features.m)
+        for block, Phi in blocks:
+            product += (t[block] if w is None else Phi @ w) @ Phi
+        return (product,)
+
+    (product,) = sum_over_blocks(work, features, P, memory=memory)
+    return (product,)
+
+
+_WIDTHS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+
+
+Loss = Callable[[Array], tuple[Array, Array, Array]]  # of margins z: value, slope and curvature at each
+
+
+def logistic_loss(z: Array) -> tuple[Array, Array, Array]:
+    r"""$\ell(z) = \log(1 + e^{-z})$ (lecture S), its slope and curvature."""
+    miss = logistic(-z)
+    return np.logaddexp(0, -z), -miss, miss * logistic(z)
+
+
+def rounded_hinge(z: Array, *, h: float) -> tuple[Array, Array, Array]:
+    r"""The hinge $\max(0, 1 - z)$ with its kink rounded off over $1 \pm h$; it lies at most $h/4$ above."""
+    over = np.clip((1 + h - z) / (2 * h), 0.0, 1.0)  # 0 beyond the kink, 1 before it
+    return np.where(over < 1, h * over**2, 1 - z), -over, np.where((over > 0) & (over < 1), 1 / (2 * h), 0.0)
+
+
+class NewtonFit(NamedTuple):
+    """What Newton's method found."""
+
+    w: Array
+    passes: int  # over all points
+    objective: float
+
+
+class _State(NamedTuple):
+    w: Array
+    objective: float
+    gradient: Array
+    H: Array  # lower triangle
+
+
+def feature_logistic(
+    features: FeatureMap,
+    X: Any,
+    y: Any,
+    *,
+    ridge: float,
+    tol: float = 1e-10,
+    max_passes: int = 100,
+    memory: int = MEMORY,
+) -> NewtonFit:
+    r"""Logistic regression with m features (lecture S): minimise
+
+    $$\sum_i \log(1 + e^{-y_i f(x_i)}) + \tfrac{\text{ridge}}{2} w^\top P\, w, \qquad f = w^\top \phi.$$
+
+    Newton's method, until a step promises to lower the objective by less than `tol` of it. Labels are -1 and +1.
+
+    >>> from kernelcourse.kernels import Linear
+    >>> from kernelcourse.scaling.maps import LandmarkFeatures
+    >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> feature_logistic(LandmarkFeatures(Linear(), [[1.0]]), X, y, ridge=1.0).w.round(3)
+    array([1.007])
+    """
+    problem = _Problem(features, X, y, real(ridge, "ridge", above=0), memory)
+    state = problem.at(np.zeros(features.m), logistic_loss)
+    state, enough = problem.descend(state, logistic_loss, tol=tol, most=whole(max_passes, "max_passes", at_least=1))
+    if not enough:
+        warn(f"feature_logistic stopped after {problem.passes} passes; a larger ridge or more max_passes would help")
+    return NewtonFit(state.w, problem.passes, state.objective)
+
+
+def feature_svm(
+    features: FeatureMap, X: Any, y: Any, *, lam: float, tol: float = 1e-6, max_passes: int = 300, memory: int = MEMORY
+) -> NewtonFit:
+    r"""The support vector machine with m features (lecture K7): minimise
+
+    $$\tfrac1n \sum_i \max(0, 1 - y_i f(x_i)) + \lambda\, w^\top P\, w, \qquad f = w^\top \phi.$$
+
+    Newton's method needs a curvature, so the hinge's kink is rounded off, over a width that shrinks to 0.001. Only the
+    points within that width of the margin enter the second derivative. The objective ends at most 0.00025 above
+    the optimum of the hinge. Labels are -1 and +1.
+
+    >>> from kernelcourse.kernels import Linear
+    >>> from kernelcourse.scaling.maps import LandmarkFeatures
+    >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> feature_svm(LandmarkFeatures(Linear(), [[1.0]]), X, y, lam=0.1).w.round(2)
+    array([1.])
+    """
+    n = len(X)
+    problem = _Problem(features, X, y, 2 * n * real(lam, "lam", above=0), memory)
+    most = whole(max_passes, "max_passes", at_least=1)
+    w = np.zeros(features.m)
+    for h in _WIDTHS:
+        loss = partial(rounded_hinge, h=h)
+        state, enough = problem.descend(problem.at(w, loss), loss, tol=tol if h == _WIDTHS[-1] else 1e-3, most=most)
+        w = state.w
+    if not enough:
+        warn(f"feature_svm stopped after {problem.passes} passes; a larger lam or more max_passes would help")
+    return NewtonFit(w, problem.passes, state.objective / n)
+
+
+@dataclass
+class _Problem:
+    features: FeatureMap
+    X: Any
+    y: Any
+    ridge: float
+    memory: int
+    passes: int = 0
+
+    def __post_init__(self) -> None:
+        self.P, self.y = self.features.penalty(), labels(self.y, self.X)
+        self.X = _prepared(self.features, self.X)
+
+    def at(self, w: Array, loss: Loss) -> _State:
+        """The objective and its derivatives, in one pass over the points."""
+        self.passes += 1
+        job = partial(_newton_terms, loss=loss, w=w, memory=self.memory)
+        value, slope, H = map_sum(job, self.features, self.X, self.y)
+        Pw = self.P @ w
+        return _State(w, float(value + self.ridge / 2 * (w @ Pw)), slope + self.ridge * Pw, H)
+
+    def descend(self, state: _State, loss: Loss, *, tol: float, most: int) -> tuple[_State, bool]:
+        """Newton steps, each halved until the objective falls, and whether `most` passes were enough."""
+        while self.passes < most:
+            d = -cholesky_solve(cholesky(state.H + self.ridge * self.P), state.gradient)
+            promise = -float(state.gradient @ d)  # twice what the quadratic model expects to gain
+            if promise <= 2 * tol * state.objective:
+                return state, True
+            step, trial = 1.0, self.at(state.w + d, loss)
+            while trial.objective > state.objective - 1e-4 * step * promise:
+                step /= 2
+                if step < 1e-6:
+                    return state, True  # no step helps: only rounding is left
+                trial = self.at(state.w + step * d, loss)
+            state = trial
+        return state, False
+
+
+def _newton_terms(
+    features: FeatureMap, P: Any, y: Any, *, loss: Loss, w: Array, memory: int
+) -> tuple[float, Array, Array]:
+    m = features.m
+
+    def work(blocks: Iterable[Rows]) -> tuple[float, Array, Array]:
+        value, gradient, H = 0.0, np.zeros(m), np.zeros((m, m), order="F")
+        for block, Phi in blocks:
+            sign = y[block]
+            values, slopes, curvatures = loss(sign * (Phi @ w))
+            value += float(values.sum())
+            gradient += (sign * slopes) @ Phi
+            bent = curvatures > 0
+            add_squares(H, Phi[bent] * np.sqrt(curvatures[bent])[:, None])
+        return value, gradient, H
+
+    value, gradient, H = sum_over_blocks(work, features, P, memory=memory)
+    return value, gradient, H

@@ -1,0 +1,106 @@
+"""What the twins of `_engine/blocks.py` are held against their definitions with."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from kernelcourse import Gaussian, LandmarkFeatures, Linear, Polynomial, random_fourier
+
+SIZES = [1, 2, 7, 255, 257, 900]
+
+
+def _forms(X):
+    """The same numbers in other places of memory: strided, by columns, read-only, big-endian."""
+    wide = np.zeros((2 * len(X), 2 * X.shape[1]))
+    wide[::2, ::2] = X
+    locked = X.copy()
+    locked.flags.writeable = False
+    return [X, wide[::2, ::2], np.asfortranarray(X), locked, X.astype(">f8").astype(float)]
+
+
+def nearest_points_cases():
+    rng = np.random.default_rng(0)
+    for metric in ("euclidean", "cityblock"):
+        for n in SIZES:
+            X, Z = rng.normal(size=(n, 3)), rng.normal(size=(max(n, 5), 3))
+            for kappa in {1, min(5, len(Z)), len(Z)}:
+                yield (X, Z, kappa, metric), {}
+        grid = rng.integers(0, 3, size=(257, 2)).astype(float)  # with many points at equal distances
+        for other in _forms(grid):
+            yield (other, grid, 7, metric), {}
+        for shift in (1e6, -1e9):
+            yield (grid + shift, grid + shift, 3, metric), {}
+        yield (rng.normal(size=(40, 60)), rng.normal(size=(300, 60)), 4, metric), {}
+        for scale in (1e-150, 1e140):
+            yield (scale * grid, scale * grid, 3, metric), {}
+
+
+def as_near(args, kwargs, fast, plain):
+    """As near as those of the definition; on a grid, where sums are exact, the same ones."""
+    X, Z, _, metric = args
+    assert fast.shape == plain.shape
+    length = np.square if metric == "euclidean" else np.abs
+    found, wanted = (length(X[:, None, :] - Z[neighbours]).sum(axis=2) for neighbours in (fast, plain))
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=0)
+    assert all(len(set(row)) == len(row) for row in fast.tolist())
+    if (np.round(X) == X).all() and np.abs(X).max() < 2**26:
+        np.testing.assert_array_equal(fast, plain)
+
+
+def labels_in_feature_space_cases():
+    rng = np.random.default_rng(1)
+    for kernel in (Linear(), Polynomial(2), Gaussian(1.0) + Linear()):
+        for n in SIZES:
+            X, Z = rng.normal(size=(n, 3)), rng.normal(size=(n + 4, 3))
+            yield (kernel, kernel.prepare(X), kernel.prepare(Z), rng.integers(0, 3, size=n + 4), 5), {}
+    many = rng.normal(size=(1500, 2))  # more than one slab of rows
+    yield (Linear(), many, many, rng.integers(0, 2, size=1500), 3), {}
+
+
+def triangular_solve_cases():
+    rng = np.random.default_rng(2)
+    for n in SIZES[:-1]:
+        L = np.tril(rng.normal(size=(n, n)) / n) + np.eye(n)
+        for form in _forms(L):
+            for transposed in (False, True):
+                yield (form, rng.normal(size=n)), {"transposed": transposed}
+        yield (L, rng.normal(size=(n, 4))), {}
+        yield (1e-100 * L, np.asfortranarray(rng.normal(size=(n, 4)))), {"transposed": True}
+
+
+def _moments(blocks):
+    total, squares = 0.0, None
+    for _, Phi in blocks:
+        total += Phi.sum()
+        squares = Phi.T @ Phi if squares is None else squares + Phi.T @ Phi
+    return total, squares
+
+
+def sum_over_blocks_cases():
+    rng = np.random.default_rng(3)
+    for n in SIZES:
+        X = rng.normal(size=(n, 3))
+        for features in (LandmarkFeatures(Gaussian(1.0), rng.normal(size=(9, 3))), random_fourier(Gaussian(1.0), 3, 8)):
+            for rows in (1, 7, 10_000):
+                yield (_moments, features, features.prepare(X)), {"memory": 8 * 4 * 9 * rows}
+    text = LandmarkFeatures(Linear().after(lambda word: [len(word)]), ["a", "abc"])
+    yield (_moments, text, text.prepare(["b" * i for i in range(1, 30)])), {"memory": 8 * 4 * 2 * 3}
+
+
+def equal_sums(args, kwargs, fast, plain):
+    """Each sum is the same up to the order in which it is added up."""
+    assert len(fast) == len(plain)
+    for one, other in zip(fast, plain, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
+
+
+CASES: dict[str, Callable[[], Iterable[tuple[tuple, dict]]]] = {
+    "nearest_points": nearest_points_cases,
+    "labels_in_feature_space": labels_in_feature_space_cases,
+    "triangular_solve": triangular_solve_cases,
+    "sum_over_blocks": sum_over_blocks_cases,
+}
+CERTIFIED: dict[str, Callable[[tuple, dict, object, object], None]] = {
+    "nearest_points": as_near,
+    "sum_over_blocks": equal_sums,
+}
