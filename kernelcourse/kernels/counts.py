@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain, count
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -115,22 +115,14 @@ class CountKernel(ObjectKernel):
         return rf"\sum_{{u}} \#_u({x})\, \#_u({z})"
 
 
-class Entries(NamedTuple):
-    """The entries of a matrix of counts that are not 0."""
-
-    row: Any  # sorted
-    column: Any
-    value: Array
-    shape: tuple[int, int]
-
-
-def entries(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashable] | None = None) -> Entries:
-    """The counts, one row per object and one column per part: of those stated, or of those met."""
+def entries(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashable] | None = None) -> tuple[Any, ...]:
+    """The counts as rows (sorted), columns and values of a matrix, and its shape: one row per object, one column per
+    part, of those stated or of those met."""
     column: dict[Hashable, int] = defaultdict(count().__next__) if parts is None else dict(zip(parts, count()))
     values = np.fromiter(chain.from_iterable(counts.values() for counts in counted), dtype=float)
     columns = np.fromiter(map(column.__getitem__, chain.from_iterable(counted)), dtype=np.int64)
     row = np.repeat(np.arange(len(counted)), [len(counts) for counts in counted])
-    return Entries(row, columns, values, (len(counted), len(column)))
+    return row, columns, values, (len(counted), len(column))
 
 
 def count_matrix(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashable] | None = None) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any, ClassVar, Self
@@ -49,7 +49,7 @@ class Objects(list[Any]):
         return Objects(found) if isinstance(rows, slice) else found
 
 
-class Kernel(ABC):
+class Kernel(metaclass=ABCMeta):
     r"""A symmetric positive semidefinite function $k(x, x') = \phi(x)^\top \phi(x')$ (lecture B, eq. 1).
 
     `k(X)` is the Gram matrix of the points X, `k(X, Z)` the matrix of all $k(x_i, z_j)$, `k.diag(X)` the values

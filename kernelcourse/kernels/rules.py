@@ -488,10 +488,28 @@ class _WithNumbers(Rule):
 
 
 @dataclass(frozen=True, repr=False)
-class Weighted(_WithNumbers):
-    r"""$f(x)\,k_1(x, x')\,f(x')$ (6.14): the features times f(x)."""
+class _Reweighted(_WithNumbers):
+    """$f(x)\\,k_1(x, x')\\,f(x')$: the features times f(x)."""
 
     kernel: Kernel
+
+    def formula(self, P: Views, Q: Views) -> Array:
+        (f_i, P), (f_j, Q) = P.views, Q.views
+        return f_i[:, None] * f_j[None, :] * self.kernel.formula(P, Q)
+
+    def diagonal(self, P: Views) -> Array:
+        f_i, P = P.views
+        return f_i**2 * self.kernel.diagonal(P)
+
+    def feature_rows(self, P: Views) -> Array:
+        f_i, P = P.views
+        return f_i[:, None] * self.kernel.feature_rows(P)
+
+
+@dataclass(frozen=True, repr=False)
+class Weighted(_Reweighted):
+    r"""$f(x)\,k_1(x, x')\,f(x')$ (6.14) for a real function f: the features times f(x)."""
+
     f: Callable[..., Any]
     stationary = radial = False
 
@@ -506,18 +524,6 @@ class Weighted(_WithNumbers):
             raise ValueError(f"f must give one number per point: {len(X)} points gave shape {values.shape}")
         return values
 
-    def formula(self, P: Views, Q: Views) -> Array:
-        (f_i, P), (f_j, Q) = P.views, Q.views
-        return f_i[:, None] * f_j[None, :] * self.kernel.formula(P, Q)
-
-    def diagonal(self, P: Views) -> Array:
-        f_i, P = P.views
-        return f_i**2 * self.kernel.diagonal(P)
-
-    def feature_rows(self, P: Views) -> Array:
-        f_i, P = P.views
-        return f_i[:, None] * self.kernel.feature_rows(P)
-
     def __repr__(self) -> str:
         return f"{self.kernel._in(ATOM)}.weighted({_name(self.f)})"
 
@@ -526,26 +532,11 @@ class Weighted(_WithNumbers):
 
 
 @dataclass(frozen=True, repr=False)
-class Normalized(_WithNumbers):
-    r"""$k_1(x, x') / \sqrt{k_1(x, x)\,k_1(x', x')}$: the features scaled to length one."""
-
-    kernel: Kernel
+class Normalized(_Reweighted):
+    r"""$k_1(x, x') / \sqrt{k_1(x, x)\,k_1(x', x')}$: (6.14) with $f = 1/\sqrt{k_1(x, x)}$, features of length one."""
 
     def _numbers(self, X: Any, P: Any) -> Array:
-        """The lengths of the features."""
-        return np.sqrt(self.kernel.diagonal(P))
-
-    def formula(self, P: Views, Q: Views) -> Array:
-        (r_i, P), (r_j, Q) = P.views, Q.views
-        return inverse(r_i)[:, None] * inverse(r_j)[None, :] * self.kernel.formula(P, Q)
-
-    def diagonal(self, P: Views) -> Array:
-        r_i, _ = P.views
-        return (inverse(r_i) * r_i) ** 2
-
-    def feature_rows(self, P: Views) -> Array:
-        r_i, P = P.views
-        return inverse(r_i)[:, None] * self.kernel.feature_rows(P)
+        return inverse(np.sqrt(self.kernel.diagonal(P)))
 
     def __repr__(self) -> str:
         return f"{self.kernel._in(ATOM)}.normalized()"

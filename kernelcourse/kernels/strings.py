@@ -234,10 +234,10 @@ class Aligned(CountKernel):
 class Positions(Aligned):
     r"""$k(s, t) = \sum_i w_i\, [s_i = t_i]$: in how many positions two sequences agree (K11).
 
-    A function of this kernel's space adds up one effect per position; of `Positions() ** 2`, one effect for every pair of
-    positions as well. That is what proteins assembled from the blocks of several parents ask for. `weights` holds one
-    number $w_i \ge 0$ per position, `alphabet` all symbols that may occur: with it come the features, one for each symbol
-    at each position.
+    A function of this kernel's space adds up one effect per position; of `Positions() ** 2`, one effect for every pair
+    of positions as well, which is what proteins assembled from the blocks of several parents need. `weights` holds one
+    number $w_i \ge 0$ per position, `alphabet` all symbols that may occur: with it come the features, one for each
+    symbol at each position.
 
     >>> Positions()(["21311332"], ["21311332", "11111111", "22222222"])
     array([[8., 3., 2.]])
@@ -286,8 +286,8 @@ class Hamming(Aligned):
 
     It is a product over the positions of kernels that are 1 where the symbols agree and `decay` where they differ, and
     each of those is a sum of two kernels, $\text{decay} + (1 - \text{decay})\, [s_i = t_i]$, as long as
-    $0 < \text{decay} \le 1$. So it is a kernel by the rules (6.13), (6.17) and (6.18), and of all interactions: its
-    features are the products of $\sqrt{\text{decay}}$ or $\sqrt{1 - \text{decay}}\, [s_i = a]$, one factor per position.
+    $0 < \text{decay} \le 1$. So it is a kernel by the rules (6.13), (6.17) and (6.18), and of all interactions. Its
+    features are products with one factor per position, $\sqrt{\text{decay}}$ or $\sqrt{1 - \text{decay}}\, [s_i = a]$.
 
     >>> Hamming(0.5)(["karolin"], ["karolin", "kathrin"])
     array([[1.   , 0.125]])

@@ -223,6 +223,11 @@ def test_a_kernel_not_called_stationary_is_not(k):
     assert not np.allclose(k(X), k(X + shift), rtol=1e-6)
 
 
+def test_the_classes_are_shallow():
+    for k in [*VECTORS, *WITH_FUNCTIONS, *(k for k, _ in OBJECTS)]:
+        assert len(type(k).__mro__) <= 5 + 1, type(k)  # and object
+
+
 @pytest.mark.parametrize("k", [Laplacian(1.0), Periodic(2.0), Gaussian(1.0).on([0, 2])], ids=name)
 def test_stationary_but_not_radial(k):
     X = np.array([[0.5, 1.0, -0.7], [1.5, -1.0, 0.3]])
