@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from ..algorithms import neighbors
 from ..estimators import classifiers
 from ..kernels.kernel import Kernel
-from ..scaling import blocks, factors
+from ..scaling import blocks
 from ..seam import accelerates, always
 from ..validation import Array
 from . import gram, threads
@@ -36,12 +35,6 @@ def labels_in_feature_space(kernel: Kernel, P: Any, Q: Any, labels: Any, kappa: 
     """In slabs of rows, so that no matrix of all kernel values is formed."""
     plain, slabs = classifiers.labels_in_feature_space.plain, threads.slabs(len(P), len(Q))  # type: ignore[attr-defined]
     return np.concatenate([plain(kernel, P[rows], Q, labels, kappa) for rows in slabs])
-
-
-@accelerates(factors.triangular_solve, rtol=1e-9, atol=1e-9)
-def triangular_solve(L: Array, b: Array, *, transposed: bool = False) -> Array:
-    """LAPACK's solver for triangular systems."""
-    return linalg.solve_triangular(L, b, trans=int(transposed), lower=True, check_finite=False)
 
 
 @accelerates(blocks.sum_over_blocks, rtol=1e-10, atol=1e-10)

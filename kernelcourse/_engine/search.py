@@ -60,7 +60,8 @@ def mean_scores(
     estimator: Any, X: Any, y: Any, settings: list[dict[str, Any]], folds: list[Split], metric: Metric | None
 ) -> Array:
     """The settings in groups that differ in the path only, a few groups at a time."""
-    path = PATHS.get(type(estimator))
+    kind: Any = type(estimator)
+    path = PATHS.get(kind)
     if path is None or path.parameter not in settings[0] or "offset" in settings[0]:
         return NotImplemented
     if estimator.offset not in path.offsets:

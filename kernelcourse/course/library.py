@@ -171,7 +171,12 @@ def _called_by_references(notebook: ModuleType) -> set[str]:
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         package, _, name = called(frame)[0].partition(".")
-        if event == "call" and package == PACKAGE.name and frame.f_back and called(frame.f_back)[0] == notebook.__name__:
+        if (
+            event == "call"
+            and package == PACKAGE.name
+            and frame.f_back
+            and called(frame.f_back)[0] == notebook.__name__
+        ):
             used.add(name)
 
     for piece in notebook.PIECES:
@@ -190,7 +195,10 @@ def _build(place: Path, kept: set[str]) -> None:
             continue
         text = path.read_text(encoding="utf-8")
         module = ".".join(part for part in parts if part != "__init__")
-        _write(package / path.relative_to(PACKAGE), text if module in kept or path.stem == "__init__" else _without_bodies(text, module))
+        _write(
+            package / path.relative_to(PACKAGE),
+            text if module in kept or path.stem == "__init__" else _without_bodies(text, module),
+        )
     for name in ("course/__init__", "course/plain", "course/worker", "checking/calling", "checking/cases"):
         _write(package / f"{name}.py", (PACKAGE / f"{name}.py").read_text(encoding="utf-8"))
     _write(package / "checking" / "__init__.py", _CHECKING)

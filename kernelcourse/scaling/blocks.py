@@ -14,11 +14,11 @@ import numpy as np
 
 from ..estimators.base import prepared
 from ..kernels.kernel import Kernel
+from ..linalg import conjugate_gradients
 from ..seam import definition
 from ..validation import Array, numeric, real, vector, warn, whole
 
 __all__ = ["cg_ridge", "gram_product"]
-from .factors import conjugate_gradients
 
 if TYPE_CHECKING:
     from .maps import FeatureMap

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..estimators.base import gram, take
 from ..kernels.kernel import Kernel
+from ..linalg import cholesky, triangular_solve
 from ..validation import Array, generator, points, real, whole
 from .blocks import MEMORY, row_blocks
-from .factors import cholesky, triangular_solve
 
 __all__ = ["kmeans_landmarks", "leverage_landmarks", "leverage_scores", "uniform_landmarks"]
 

@@ -14,10 +14,10 @@ import numpy as np
 from ..estimators.base import gram, prepared, take
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Exponential, Gaussian, Laplacian, Matern, RationalQuadratic
+from ..linalg import cholesky, triangular_solve
 from ..validation import Array, choice, generator, owned, points, whole
 from . import landmarks as choose
 from .chunks import gather, is_dask
-from .factors import cholesky, triangular_solve
 
 __all__ = ["FourierFeatures", "GramError", "LandmarkFeatures", "gram_error", "random_fourier"]
 

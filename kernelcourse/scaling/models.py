@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms.logistic import logistic
-from ..linalg import add_squares
+from ..linalg import add_squares, cholesky, cholesky_solve, conjugate_gradients, triangular_solve
 from ..validation import Array, real, vector, warn, whole
 from .blocks import MEMORY, Rows, sum_over_blocks
 from .chunks import is_dask, labels, map_sum, numbers
-from .factors import cholesky, cholesky_solve, conjugate_gradients, triangular_solve
 from .maps import FeatureMap
 
 __all__ = ["FalkonFit", "NewtonFit", "falkon", "feature_logistic", "feature_ridge", "feature_svm", "normal_equations"]

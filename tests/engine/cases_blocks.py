@@ -57,17 +57,6 @@ def labels_in_feature_space_cases():
     yield (Linear(), many, many, rng.integers(0, 2, size=1500), 3), {}
 
 
-def triangular_solve_cases():
-    rng = np.random.default_rng(2)
-    for n in SIZES[:-1]:
-        L = np.tril(rng.normal(size=(n, n)) / n) + np.eye(n)
-        for form in _forms(L):
-            for transposed in (False, True):
-                yield (form, rng.normal(size=n)), {"transposed": transposed}
-        yield (L, rng.normal(size=(n, 4))), {}
-        yield (1e-100 * L, np.asfortranarray(rng.normal(size=(n, 4)))), {"transposed": True}
-
-
 def _moments(blocks):
     total, squares = 0.0, None
     for _, Phi in blocks:
@@ -97,7 +86,6 @@ def equal_sums(args, kwargs, fast, plain):
 CASES: dict[str, Callable[[], Iterable[tuple[tuple, dict]]]] = {
     "nearest_points": nearest_points_cases,
     "labels_in_feature_space": labels_in_feature_space_cases,
-    "triangular_solve": triangular_solve_cases,
     "sum_over_blocks": sum_over_blocks_cases,
 }
 CERTIFIED: dict[str, Callable[[tuple, dict, object, object], None]] = {

@@ -9,6 +9,7 @@ import pytest
 import sklearn.linear_model
 from hypothesis import given
 from hypothesis import strategies as st
+from kernelcourse.scaling.factors import cholesky
 from sklearn.kernel_approximation import Nystroem
 
 from kernelcourse import (
@@ -38,7 +39,6 @@ from kernelcourse import (
 )
 from kernelcourse.linalg import add_squares
 from kernelcourse.scaling.blocks import block_rows, row_blocks, sum_over_blocks
-from kernelcourse.scaling.factors import cholesky
 from kernelcourse.scaling.models import logistic_loss, rounded_hinge
 from kernelcourse.seam import engine
 
