@@ -17,7 +17,7 @@ ROOT = PACKAGE.parent
 
 # Each layer may import itself and those before it.
 LAYERS = [
-    {"seam", "_engine", "validation", "linalg", "features", "gram", "kernels", "algorithms"},
+    {"seam", "renamed", "_engine", "validation", "linalg", "features", "gram", "kernels", "algorithms"},
     {"datasets"},
     {"estimators"},
     {"selection", "scaling", "plots"},

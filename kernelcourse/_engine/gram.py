@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-from ..kernels.kernel import Kernel
+from ..kernels.kernel import Kernel, is_ours
 from ..kernels.rules import Power
-from ..kernels.vectors import DotProduct, Gaussian, Laplacian, Polynomial, Radial
+from ..kernels.vectors import Gaussian, Laplacian, Polynomial, Radial
 from ..seam import accelerates, always
 from ..validation import Array
 from . import threads as fast
@@ -78,12 +78,9 @@ def laplacian(kernel: Laplacian, X: Array, Z: Array, room: Array | None = None) 
 def radial(kernel: Radial, X: Array, Z: Array) -> Array:
     if not _suit_distances(X, Z):
         return NotImplemented
-    return _filled(X, Z, _distances(X, Z, "euclidean", kernel.profile))
-
-
-@accelerates(DotProduct.formula)
-def dot_product(kernel: DotProduct, X: Array, Z: Array) -> Array:
-    return of_products(X, Z, kernel.profile) if _suit(X, Z) else NotImplemented
+    if is_ours(type(kernel).profile):
+        return _filled(X, Z, _distances(X, Z, "euclidean", kernel.profile))
+    return kernel.profile(_filled(X, Z, _distances(X, Z, "euclidean", lambda r: r)))  # called once, in this thread
 
 
 @accelerates(Polynomial.formula)

@@ -178,7 +178,7 @@ class Kernel(metaclass=ABCMeta):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if callable(formula := cls.__dict__.get("formula")) and not _is_ours(formula):
+        if callable(formula := cls.__dict__.get("formula")) and not is_ours(formula):
             cls.formula = _copied(formula)  # type: ignore[method-assign]
 
     # --- what a kernel knows about itself (lecture B, 6.1)
@@ -355,7 +355,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def _is_ours(function: Callable[..., Any]) -> bool:
+def is_ours(function: Callable[..., Any]) -> bool:
     """Does this library define the function?"""
     return (getattr(function, "__module__", "") or "").partition(".")[0] == __name__.partition(".")[0]
 

@@ -36,7 +36,6 @@ class DotProduct(VectorKernel):
         """k as a function of the inner product, for an array of them, which it may change."""
         raise NotImplementedError
 
-    @definition
     def formula(self, X: Array, Z: Array) -> Array:
         return self.profile(X @ Z.T)
 

@@ -14,16 +14,16 @@ from kernelcourse import (
     Spectrum,
     TfIdf,
 )
-from kernelcourse.kernels import DotProduct
+from kernelcourse.kernels import Radial
 
 SIZES = (1, 2, 7, 255, 257, 900)
 
 
-class Cubic(DotProduct):
-    """A user's kernel of the inner product."""
+class Triangle(Radial):
+    """A user's kernel."""
 
-    def profile(self, s):
-        return s**3 + s
+    def profile(self, r):
+        return np.maximum(0, 1 - r)
 
 
 def pairs():
@@ -91,9 +91,8 @@ CASES = {
     "Gaussian.formula": formula(*map(Gaussian, (0.7, 1e-200, 1e-3, 1e3, 1e200))),
     "Laplacian.formula": formula(*map(Laplacian, (1.5, 1e-310, 1e-3, 1e3, 1e300))),
     "Radial.formula": formula(
-        Exponential(0.8), Exponential(1e-300), Matern(1.0, nu=2.5), RationalQuadratic(1.0, alpha=1e5)
+        Exponential(0.8), Exponential(1e-300), Matern(1.0, nu=2.5), RationalQuadratic(1.0, alpha=1e5), Triangle()
     ),
-    "DotProduct.formula": formula(Cubic()),
     "Polynomial.formula": formula(Polynomial(1), Polynomial(2), Polynomial(3, offset=0.0), Polynomial(5, offset=1e-3)),
     "Power.value": powers,
     "Kernel.expand": expand,

@@ -1,5 +1,6 @@
 """Check and prepare once, then compute: how often a function, a parser and the checks are called."""
 
+import threading
 import warnings
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ from kernelcourse import (
 from kernelcourse.kernels import CountKernel, DotProduct, Radial, VectorKernel, rules
 from kernelcourse.kernels import kernel as interface
 from kernelcourse.kernels.pointwise import apply
+from kernelcourse.kernels.vectors import squared_distances
 from kernelcourse.seam import engine
 
 X = np.random.default_rng(0).normal(size=(40, 3))
@@ -211,6 +213,20 @@ def test_a_kernel_in_two_lines_of_each_kind():
     assert Triangle().is_radial and Triangle().is_stationary
     np.testing.assert_allclose(Cubic()(X, Z), (Linear() ** 3)(X, Z))
     np.testing.assert_array_equal(Letters()(("banana", "ban")), [[14, 6], [6, 3]])
+
+
+def test_a_users_profile_is_called_once_in_the_callers_thread(monkeypatch):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    called = []
+
+    class Bump(Radial):
+        def profile(self, r):
+            called.append((threading.current_thread(), r.shape))
+            return 1 / (1 + r**2)
+
+    many = np.random.default_rng(0).normal(size=(700, 3))
+    np.testing.assert_allclose(Bump()(many), 1 / (1 + squared_distances(many, many)), rtol=1e-12)
+    assert called == [(threading.main_thread(), (700, 700))]
 
 
 def test_a_formula_may_give_whole_numbers_and_keep_them():
