@@ -44,8 +44,3 @@ def test_a_twin_is_its_definition(name):
         else:
             assert_same(fast, expected, twin)
     assert taken > 0, "the twin declined every case"
-
-
-def test_every_twin_of_ours_has_cases():
-    ours = {n for n, (plain, _) in TWINS.items() if plain.__module__.split(".")[1] not in ("kernels", "scaling")}
-    assert ours == set(cases.CASES)
