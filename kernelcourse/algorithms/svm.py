@@ -178,13 +178,7 @@ def kernel_svm_by_the_book(
 
 
 def kernel_svm(
-    K: ArrayLike,
-    y: ArrayLike,
-    *,
-    lam: float,
-    gap: float = 1e-6,
-    max_steps: int = 1_000_000,
-    alpha0: ArrayLike | None = None,
+    K: ArrayLike, y: ArrayLike, *, lam: float, gap: float = 1e-6, max_steps: int = 1_000_000, alpha0: Any = None
 ) -> SVMFit:
     r"""The SVM without offset: the minimum of `svm_objective` (lecture K, K7), to the relative duality gap `gap`.
 
@@ -204,13 +198,7 @@ def kernel_svm(
 
 
 def kernel_svm_with_offset(
-    K: ArrayLike,
-    y: ArrayLike,
-    *,
-    lam: float,
-    gap: float = 1e-6,
-    max_steps: int = 1_000_000,
-    alpha0: ArrayLike | None = None,
+    K: ArrayLike, y: ArrayLike, *, lam: float, gap: float = 1e-6, max_steps: int = 1_000_000, alpha0: Any = None
 ) -> SVMFit:
     r"""The SVM whose $f$ has an offset $b$ without penalty (the representer theorem with $b$, I3; the figure of S13).
 
@@ -228,13 +216,7 @@ def kernel_svm_with_offset(
 
 
 def svm_path(
-    K: ArrayLike,
-    y: ArrayLike,
-    *,
-    lams: ArrayLike,
-    offset: bool = False,
-    gap: float = 1e-6,
-    max_steps: int = 1_000_000,
+    K: ArrayLike, y: ArrayLike, *, lams: ArrayLike, offset: bool = False, gap: float = 1e-6, max_steps: int = 1_000_000
 ) -> list[SVMFit]:
     r"""The SVM for many `lams`, in the order given: `kernel_svm`, or with an offset `kernel_svm_with_offset`.
 
@@ -286,14 +268,7 @@ def hits_and_totals(K: Array, y: Array, order: NDArray[np.intp], lam: float) -> 
 
 
 def solved(
-    K: Array,
-    y: Array,
-    *,
-    lam: float,
-    offset: bool,
-    gap: float,
-    max_steps: int = 1_000_000,
-    alpha0: ArrayLike | None = None,
+    K: Array, y: Array, *, lam: float, offset: bool, gap: float, max_steps: int = 1_000_000, alpha0: Any = None
 ) -> SVMFit:
     """`kernel_svm`, or with an offset `kernel_svm_with_offset`, without another look at all of K and y."""
     lam, gap, max_steps = real(lam, "lam", above=0), real(gap, "gap", above=0), whole(max_steps, "max_steps")

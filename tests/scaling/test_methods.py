@@ -9,7 +9,7 @@ import pytest
 import sklearn.linear_model
 from hypothesis import given
 from hypothesis import strategies as st
-from kernelcourse.scaling.factors import cholesky
+from kernelcourse.linalg import cholesky
 from sklearn.kernel_approximation import Nystroem
 
 from kernelcourse import (
