@@ -1,4 +1,4 @@
-r"""Explicit feature maps $\phi$: each takes n points and returns the design matrix, one row $\phi(x_n)^\top$ per point."""
+r"""Explicit feature maps $\phi$: each takes n points and returns the design matrix with rows $\phi(x_n)^\top$."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ from typing import Any
 import numpy as np
 
 from .validation import Array, numeric, points, real, vector, whole
+
+__all__ = [
+    "fourier_basis",
+    "gaussian_basis",
+    "identity_basis",
+    "monomial_count",
+    "monomials",
+    "polynomial_basis",
+    "sigmoid_basis",
+    "truncated_gaussian",
+]
 
 
 def _line(x: Any) -> Array:

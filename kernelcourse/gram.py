@@ -12,6 +12,20 @@ from .kernels.kernel import Kernel
 from .renamed import renamed
 from .validation import Array, generator, numeric, points, real, same_length, square, vector, whole
 
+__all__ = [
+    "Verdict",
+    "alignment",
+    "center",
+    "centre",
+    "feature_distances",
+    "is_psd",
+    "is_valid_kernel",
+    "normalise",
+    "normalize",
+    "squared_feature_distances",
+    "target_alignment",
+]
+
 
 def center(K: Any, K_train: Any = None) -> Array:
     r"""The Gram matrix of the features less their mean, $\tilde K = (I - \tfrac1n 11^\top) K (I - \tfrac1n 11^\top)$.

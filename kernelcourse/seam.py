@@ -17,7 +17,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from importlib import import_module
+from threading import RLock
 from typing import Any, NamedTuple, TypeVar, cast
+
+__all__ = ["engine"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -108,14 +111,22 @@ def always() -> bool:
 
 
 _waiting = list(ENGINE)
+_importing = RLock()
 
 
 def _twin_of(plain: Callable[..., Any]) -> Twin | None:
-    """The twin, if there is one; the first call imports the engine, of which parts may lack what they stand on."""
-    while _waiting:
-        try:
-            import_module(f"._engine.{_waiting.pop()}", __package__)
-        except ModuleNotFoundError as error:
-            if (error.name or "").startswith(f"{__package__}.") and error.name != f"{__package__}._engine":
-                raise
+    """The twin, if there is one; the first call imports the engine."""
+    if _waiting:
+        with _importing:  # a second thread waits for the first
+            while _waiting:
+                _import(_waiting.pop())
     return twins.get(plain)
+
+
+def _import(name: str) -> None:
+    """Import one module of the engine; where a package that it stands on is missing, its definitions have no twins."""
+    try:
+        import_module(f"._engine.{name}", __package__)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith(f"{__package__}.") and error.name != f"{__package__}._engine":
+            raise

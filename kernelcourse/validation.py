@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .seam import definition
 
+__all__ = ["KernelCourseWarning"]
+
 Array = NDArray[np.float64]
 
 
@@ -201,6 +203,24 @@ def choice(value: Any, name: str, allowed: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     return str(value)
+
+
+OFFSETS = ("none", "penalised", "free")
+
+
+def offset_word(value: Any, allowed: Sequence[str] = OFFSETS, *, true: str | None = None) -> str:
+    """`value` as what `offset` says of the constant term: there is none, or it is penalised like the rest, or free.
+
+    Some methods know two of the words only. Where `offset` was True or False, `true` is what True stands for.
+
+    >>> offset_word("free")
+    'free'
+    """
+    if true is not None and isinstance(value, (bool, np.bool_)):
+        word = true if value else "none"
+        warnings.warn(f"offset={value} is now written offset={word!r}", DeprecationWarning, stacklevel=4)
+        return word
+    return choice(value, "offset", allowed)
 
 
 def generator(rng: Any, name: str = "rng") -> np.random.Generator:

@@ -450,12 +450,12 @@ def test_the_svm_reaches_the_same_minimum(way, offset):
 def test_a_path_is_its_solutions_one_by_one(offset):
     solve = kernel_svm_with_offset if offset else kernel_svm
     lams = [0.01, 0.3, 0.001]
-    for lam, fit in zip(lams, svm_path(K, y, lams=lams, offset=offset, gap=1e-11), strict=True):
+    for lam, fit in zip(lams, svm_path(K, y, lams=lams, offset="free" if offset else "none", gap=1e-11), strict=True):
         np.testing.assert_allclose(fit.alpha, solve(K, y, lam=lam, gap=1e-11).alpha, atol=1e-7)
     with pytest.raises(ValueError, match="lams"):
         svm_path(K, y, lams=[0.1, 0.0])
     with pytest.raises(ValueError, match="both labels"):
-        svm_path(K, np.ones(90), lams=[0.1], offset=True)
+        svm_path(K, np.ones(90), lams=[0.1], offset="free")
 
 
 @pytest.mark.parametrize("ridge", [10.0, 0.1, 1e-5])
@@ -485,7 +485,7 @@ def test_estimators_predict_without_the_matrix_what_it_gives(way):
     k = Gaussian(1.0)
     model = KernelRidge(k, ridge=0.1).fit(X, t)
     np.testing.assert_allclose(model.predict(Z), predict(k(Z, X), model.a_), atol=1e-12)
-    machine = KernelSVM(k, lam=0.01, offset=True).fit(X, y)
+    machine = KernelSVM(k, lam=0.01, offset="free").fit(X, y)
     assert 0 < len(machine.support_) < 90
     np.testing.assert_allclose(machine.decision_function(Z), k(Z, X) @ machine.c_ + machine.b_, atol=1e-12)
     three = np.digitize(t, [-0.5, 0.5])

@@ -19,7 +19,7 @@ from ..estimators.regressors import KernelRidge
 from ..linalg import solve_ridges
 from ..seam import accelerates
 from ..selection import Metric, Split, fresh
-from ..validation import Array, real, same_length
+from ..validation import OFFSETS, Array, offset_word, real, same_length
 from .threads import side_by_side as at_the_same_time
 from .threads import workers
 
@@ -40,7 +40,9 @@ def _for_ridges(model: KernelRidge, K: Array, y: Any, K_test: Array, ridges: lis
 
 def _for_lams(model: KernelSVM, K: Array, y: Any, K_test: Array, lams: list[Any]) -> list[Any]:
     values = np.array([real(lam, "lam", above=0) for lam in lams])
-    codes, offset = model._encode(y, len(K)), model.offset in (True, "free")
+    codes, offset = model._encode(y, len(K)), offset_word(model.offset, OFFSETS, true="free")
+    if offset == "penalised":
+        K, K_test, offset = K + 1.0, K_test + 1.0, "none"
     columns = []
     for signs in one_against_rest(codes, len(model.classes_)):
         fits = svm.svm_path(K, signs, lams=values, gap=model.gap, offset=offset)
@@ -51,7 +53,7 @@ def _for_lams(model: KernelSVM, K: Array, y: Any, K_test: Array, lams: list[Any]
 
 PATHS = {  # of the classes themselves: a subclass may fit in another way
     KernelRidge: Path("ridge", _for_ridges, ("none",), in_threads=False),
-    KernelSVM: Path("lam", _for_lams, (False, True, "none", "free"), in_threads=True),
+    KernelSVM: Path("lam", _for_lams, (False, True, *OFFSETS), in_threads=True),
 }
 
 

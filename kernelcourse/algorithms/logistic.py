@@ -21,6 +21,20 @@ from ..validation import Array, generator, numeric, points, real, square, vector
 from .newton import newton, positive_ridge, solve_weighted
 from .softmax import cross_entropy, kernel_softmax, one_hot, primal_softmax, softmax  # noqa: F401 - for one release
 
+__all__ = [
+    "LogisticFit",
+    "logistic",
+    "logistic_functional_gradient",
+    "logistic_gradient",
+    "logistic_gradient_descent",
+    "logistic_newton",
+    "logistic_newton_cg",
+    "logistic_objective",
+    "logistic_sgd",
+    "logistic_sgd_by_the_book",
+    "primal_logistic_gradient_descent",
+]
+
 
 class LogisticFit(NamedTuple):
     """What `logistic_newton` found, and how close it came."""

@@ -19,6 +19,21 @@ from ..validation import Array, choice, generator, points, real, same_length, ve
 from .logistic import expit
 from .softmax import log_softmax
 
+__all__ = [
+    "Layer",
+    "Network",
+    "Training",
+    "TrainingDiverged",
+    "backward",
+    "forward",
+    "hidden_features",
+    "init_network",
+    "pooled_perceptrons",
+    "sgd",
+    "softmax_cross_entropy",
+    "squared_error",
+]
+
 Loss = Callable[[Array, Array], tuple[float, Array]]
 
 

@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..seam import definition
 from ..validation import Array, numeric, points, same_length, signs, vector, whole
 
+__all__ = ["kernel_neighbors", "nearest", "nearest_by_the_book", "soft_neighbors", "squared_distances_to", "vote"]
+
 
 def squared_distances_to(K_test: ArrayLike, k_test: ArrayLike, k_train: ArrayLike) -> Array:
     r"""Squared distances in feature space, a row for each test point (lecture I, algorithm 2, line 4):

@@ -13,6 +13,17 @@ from ..linalg import refuse_indefinite, solve_ridge
 from ..validation import Array, points, real, same_length, square, vector, whole
 from .newton import newton, positive_ridge, solve_weighted
 
+__all__ = [
+    "cross_entropy",
+    "kernel_softmax",
+    "one_hot",
+    "primal_softmax",
+    "softmax",
+    "softmax_functional_gradient",
+    "softmax_gradient",
+    "softmax_objective",
+]
+
 
 def softmax(Z: ArrayLike) -> Array:
     r"""Probabilities $\hat y_j = e^{z_j} / \sum_l e^{z_l}$ from each row $z$ of `Z` (lecture H), without overflow.

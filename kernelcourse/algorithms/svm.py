@@ -25,7 +25,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..linalg import EPS, SLACK, cholesky, cholesky_solve, refuse_indefinite
 from ..seam import definition
-from ..validation import Array, flag, generator, points, real, signs, square, vector, warn, whole
+from ..validation import Array, flag, generator, offset_word, points, real, signs, square, vector, warn, whole
+
+__all__ = [
+    "C_from_lam",
+    "SVMFit",
+    "decision_values",
+    "hinge_losses",
+    "kernel_svm",
+    "kernel_svm_by_the_book",
+    "kernel_svm_with_offset",
+    "lam_from_C",
+    "svm_dual_objective",
+    "svm_objective",
+    "svm_path",
+    "svm_sgd",
+    "svm_subgradient",
+]
 
 
 class SVMFit(NamedTuple):
@@ -216,9 +232,9 @@ def kernel_svm_with_offset(
 
 
 def svm_path(
-    K: ArrayLike, y: ArrayLike, *, lams: ArrayLike, offset: bool = False, gap: float = 1e-6, max_steps: int = 1_000_000
+    K: ArrayLike, y: ArrayLike, *, lams: ArrayLike, offset: str = "none", gap: float = 1e-6, max_steps: int = 1_000_000
 ) -> list[SVMFit]:
-    r"""The SVM for many `lams`, in the order given: `kernel_svm`, or with an offset `kernel_svm_with_offset`.
+    r"""The SVM for many `lams`, in the order given: `kernel_svm`, or for `offset="free"` `kernel_svm_with_offset`.
 
     They are solved from the largest down. What was at the old C starts at the new one, the rest in proportion: most
     points stay where they are between neighbouring lams, and a solution costs less than one from nothing.
@@ -227,7 +243,8 @@ def svm_path(
     [array([1.  , 0.25]), array([0.5 , 0.25])]
     """
     K, y, _ = _problem(K, y, 1.0)
-    return solved_path(K, y, lams=vector(lams, "lams"), offset=offset, gap=gap, max_steps=max_steps)
+    free = offset_word(offset, ("none", "free"), true="free") == "free"
+    return solved_path(K, y, lams=vector(lams, "lams"), offset=free, gap=gap, max_steps=max_steps)
 
 
 def svm_sgd(K: ArrayLike, y: ArrayLike, *, lam: float, steps: int, rng: Any = None, averaged: bool = True) -> Array:

@@ -13,14 +13,14 @@ import functools
 import inspect
 import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ..kernels.kernel import Kernel
-from ..validation import Array, choice, from_sklearn, owned, points, rows, same_kind, same_length, vector
+from ..validation import Array, from_sklearn, owned, points, rows, same_kind, same_length, vector
 
 __all__ = ["Classifier", "Estimator", "NotFittedError", "Regressor"]
 
@@ -33,7 +33,6 @@ class Estimator(metaclass=ABCMeta):
     """Parameters by name, fitted attributes by underscore."""
 
     kind: ClassVar[str]  # "classifier" or "regressor"
-    path: ClassVar[str | None] = None  # the parameter along which `_along_path` shares the work of many fits
     kernel_: Kernel  # the one that it was fitted with, where it has one
     X_: Any  # and the training points
     f_: Expansion  # what it learned, where that is a sum over the training points
@@ -238,24 +237,6 @@ def one_column(y: Any) -> Any:
         stacklevel=5,
     )
     return array[:, 0]
-
-
-OFFSETS = ("none", "penalised", "free")
-
-
-def offset_word(value: Any, allowed: Sequence[str] = OFFSETS, *, true: str | None = None) -> str:
-    """`value` as what `offset` says of the constant term: there is none, or it is penalised like the rest, or free.
-
-    Some methods know two of the words only. Where `offset` was True or False, `true` is what True stands for.
-
-    >>> offset_word("free")
-    'free'
-    """
-    if true is not None and isinstance(value, (bool, np.bool_)):
-        word = true if value else "none"
-        warnings.warn(f"offset={value} is now written offset={word!r}", DeprecationWarning, stacklevel=4)
-        return word
-    return choice(value, "offset", allowed)
 
 
 def with_constant(K: Array, offset: str) -> Array:

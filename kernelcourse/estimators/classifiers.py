@@ -12,15 +12,13 @@ from ..algorithms import logistic, neighbors, perceptron, svm
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Gaussian, falling
 from ..seam import definition
-from ..validation import Array, flag, real, whole
+from ..validation import OFFSETS, Array, flag, offset_word, real, whole
 from .base import (
-    OFFSETS,
     Classifier,
     Expansion,
     ProbabilisticClassifier,
     constant_of,
     gram,
-    offset_word,
     one_against_rest,
     side_by_side,
     with_constant,
@@ -329,22 +327,6 @@ class KernelSVM(Classifier):
         self.support_ = np.unique(np.concatenate([f.support for f in fits]))
         self.f_ = Expansion.over(P, self.c_, self.kernel_)
         return self
-
-    path = "lam"
-    path_in_threads = True  # it is made of many short products
-
-    def _along_path(self, K: Array, y: Any, K_test: Array, lams: list[Any]) -> list[Any]:
-        """The predictions for many lams, each solution the start of the next."""
-        values = np.array([real(lam, "lam", above=0) for lam in lams])
-        offset = offset_word(self.offset, OFFSETS, true="free")
-        if offset == "penalised":
-            K, K_test = K + 1.0, K_test + 1.0
-        columns = []
-        for signs in self._problems(y, len(K)):
-            fits = svm.svm_path(K, signs, lams=values, gap=self.gap, offset=offset == "free")
-            alpha, b = np.array([f.alpha for f in fits]), np.array([f.b for f in fits])
-            columns.append((alpha * signs) @ K_test.T + b[:, None])  # (lams, test points)
-        return [self._decide(side_by_side(list(scores))) for scores in zip(*columns, strict=True)]
 
     def decision_function(self, X: Any) -> Array:
         r"""$\sum_i \alpha_i y_i k(x_i, x) + b$."""

@@ -11,9 +11,8 @@ import numpy as np
 from ..algorithms import ridge as algorithms
 from ..kernels.kernel import Kernel, NoFiniteFeatureMap
 from ..kernels.vectors import Gaussian, Linear
-from ..linalg import largest_row_sum, solve_ridges
-from ..validation import Array, points, real
-from .base import Expansion, Regressor, a_kernel, constant_of, gram, offset_word, with_constant
+from ..validation import Array, offset_word, points, real
+from .base import Expansion, Regressor, a_kernel, constant_of, gram, with_constant
 
 __all__ = ["KernelRidge", "Parts", "RegularizationNetwork", "Ridge", "SemiparametricRidge"]
 
@@ -100,18 +99,6 @@ class KernelRidge(Regressor):
         self.b_ = float(b + constant_of(self.a_, offset))
         self.f_ = Expansion.over(P, self.a_, self.kernel_)
         return self
-
-    path = "ridge"
-    path_in_threads = False  # its one long reduction keeps the interpreter to itself
-
-    def _along_path(self, K: Array, y: Any, K_test: Array, ridges: list[Any]) -> list[Array] | None:
-        """The predictions for many ridges, from one reduction of K; None where they want a fit each."""
-        values = np.array([real(ridge, "ridge", at_least=0) for ridge in ridges])
-        t = self._numbers(y, len(K))
-        rounding = 1e3 * len(K) * np.finfo(float).eps * largest_row_sum(K)
-        if offset_word(self.offset) != "none" or values.min() <= rounding:
-            return None
-        return list((K_test @ solve_ridges(K, t, values)).T)
 
     def _shifted(self, X: Any) -> Any:
         return X if self._origin is None else X - self._origin

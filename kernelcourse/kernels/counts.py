@@ -19,6 +19,8 @@ from ..seam import definition
 from ..validation import Array, rows
 from .kernel import SUM, Kernel, NoFiniteFeatureMap, Objects
 
+__all__ = ["CountKernel"]
+
 MOST_FEATURES = 2**16
 
 

@@ -19,6 +19,8 @@ from ..validation import Array, numeric, whole
 from .counts import CountKernel, symbols
 from .kernel import Objects, _set
 
+__all__ = ["ShortestPath", "WeisfeilerLehman"]
+
 LONGEST_NAME = 64
 
 

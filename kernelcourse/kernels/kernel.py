@@ -18,6 +18,8 @@ import numpy as np
 from ..seam import definition
 from ..validation import Array, numeric, points, real, rows
 
+__all__ = ["InvalidKernel", "Kernel", "NoFiniteFeatureMap", "VectorKernel"]
+
 # How tightly a kernel's printed form binds, as in Python: a sum needs parentheses inside a product.
 SUM, PRODUCT, POWER, ATOM = range(4)
 

@@ -32,6 +32,8 @@ from .kernel import (
 )
 from .pointwise import apply
 
+__all__ = ["Constant"]
+
 MOST_FEATURES = 10**7  # a row of so many floats has 80 MB
 
 

@@ -14,6 +14,8 @@ from ..validation import Array
 from .counts import CountKernel, count_matrix, distinct, hashables, require_few
 from .kernel import _set
 
+__all__ = ["Intersection", "Subset"]
+
 
 @dataclass(frozen=True)
 class SetKernel(CountKernel):

@@ -24,6 +24,8 @@ from .counts import CountKernel, ObjectKernel, count_matrix, distinct, require_f
 from .kernel import InvalidKernel, Objects, _set
 from .rules import number, row_kronecker
 
+__all__ = ["Hamming", "Positions", "Spectrum", "Subsequence"]
+
 Codes = NDArray[np.int64]
 
 

@@ -15,6 +15,8 @@ from ..validation import real
 from .counts import CountKernel, distinct
 from .kernel import NoFiniteFeatureMap, _set
 
+__all__ = ["BagOfWords", "TfIdf", "words"]
+
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 

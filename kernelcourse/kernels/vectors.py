@@ -16,6 +16,21 @@ from ..validation import Array, points, real, whole
 from .kernel import InvalidKernel, NoFiniteFeatureMap, VectorKernel, _set, beyond_rounding
 from .rules import Constant, Exp, Normalized, On, Power, Product, Scaled, Sum, horner, inverse, number
 
+__all__ = [
+    "Bilinear",
+    "Cosine",
+    "DotProduct",
+    "Exponential",
+    "Gaussian",
+    "Laplacian",
+    "Linear",
+    "Matern",
+    "Periodic",
+    "Polynomial",
+    "Radial",
+    "RationalQuadratic",
+]
+
 # --- kernels of the inner product
 
 

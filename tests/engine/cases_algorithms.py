@@ -214,7 +214,7 @@ def mean_scores():
         yield (KernelRidge(offset="free"), X, t, ridges, folds, metric), {}
     yield (KernelRidge(), X.tolist(), t, [{"ridge": 1e-15}, {"ridge": 1e3}], folds, None), {}
     for y in (labels(60), three, np.array(["a", "b", "c"])[three]):
-        for model in (KernelSVM(gap=1e-9), KernelSVM(offset=True, gap=1e-9)):
+        for model in (KernelSVM(gap=1e-9), KernelSVM(offset="penalised", gap=1e-9), KernelSVM(offset="free", gap=1e-9)):
             yield (model, X, y, lams, folds, accuracy), {}
 
 

@@ -9,7 +9,6 @@ import pytest
 import sklearn.linear_model
 from hypothesis import given
 from hypothesis import strategies as st
-from kernelcourse.linalg import cholesky
 from sklearn.kernel_approximation import Nystroem
 
 from kernelcourse import (
@@ -37,7 +36,7 @@ from kernelcourse import (
     random_fourier,
     uniform_landmarks,
 )
-from kernelcourse.linalg import add_squares
+from kernelcourse.linalg import add_squares, cholesky
 from kernelcourse.scaling.blocks import block_rows, row_blocks, sum_over_blocks
 from kernelcourse.scaling.models import logistic_loss, rounded_hinge
 from kernelcourse.seam import engine
