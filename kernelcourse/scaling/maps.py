@@ -119,10 +119,11 @@ class FourierFeatures:
 
     def rows(self, P: Array) -> Array:
         """The cosines, then the sines."""
-        angles, half = P @ self.frequencies, self.frequencies.shape[1]
+        half = self.frequencies.shape[1]
         waves = np.empty((len(P), 2 * half))
-        np.cos(angles, out=waves[:, :half])
+        angles = np.matmul(P, self.frequencies, out=waves[:, :half])  # which the cosines replace
         np.sin(angles, out=waves[:, half:])
+        np.cos(angles, out=angles)
         waves *= half**-0.5
         return waves
 

@@ -43,6 +43,7 @@ def _normal_terms(features: FeatureMap, P: Any, t: Array, *, memory: int) -> tup
         for block, Phi in blocks:
             add_squares(G, Phi)
             b += t[block] @ Phi
+            del Phi  # makes room for the next block
         return G, b
 
     G, b = sum_over_blocks(work, features, P, memory=memory)
@@ -146,6 +147,7 @@ def _round_trip(features: FeatureMap, P: Any, t: Any, *, w: Array | None, memory
         product = np.zeros(features.m)
         for block, Phi in blocks:
             product += (t[block] if w is None else Phi @ w) @ Phi
+            del Phi  # makes room for the next block
         return (product,)
 
     (product,) = sum_over_blocks(work, features, P, memory=memory)
@@ -297,6 +299,7 @@ def _newton_terms(
             gradient += (sign * slopes) @ Phi
             bent = curvatures > 0
             add_squares(H, Phi[bent] * np.sqrt(curvatures[bent])[:, None])
+            del Phi  # makes room for the next block
         return value, gradient, H
 
     value, gradient, H = sum_over_blocks(work, features, P, memory=memory)
