@@ -47,6 +47,15 @@ def pytest_runtest_makereport(item, call):
         report.longrepr = f"skipped, but --no-skips was given: {report.longrepr}"
 
 
+def pytest_collection_modifyitems(config, items):
+    def twice(item):
+        off = "callspec" in vars(item) and item.callspec.params.get("engine_state") == "off"
+        return off and item.get_closest_marker("engine_only")
+
+    config.hook.pytest_deselected(items=[item for item in items if twice(item)])
+    items[:] = [item for item in items if not twice(item)]
+
+
 @pytest.fixture
 def rng():
     """A generator of the test's own: what a test draws does not depend on the tests that ran before it."""

@@ -7,7 +7,7 @@ import sys
 
 import kernelcourse
 
-ALONE = """
+BLOCK = """
 import importlib.abc, inspect, sys
 
 BLOCKED = {"scipy", "matplotlib", "numba", "threadpoolctl", "dask", "distributed", "sklearn", "pandas"}
@@ -18,6 +18,9 @@ class Blocked(importlib.abc.MetaPathFinder):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Blocked())
+"""
+
+ALONE = """
 import numpy as np
 import kernelcourse as kc
 from kernelcourse.estimators.base import Estimator
@@ -72,11 +75,49 @@ print("kernels", sorted(tried))
 """
 
 
-def test_kernels_and_estimators_work_on_numpy_alone():
+CHECKS = """
+import pkgutil
+from dataclasses import replace
+from kernelcourse import checking
+from kernelcourse.checking.cases import case_generator
+from kernelcourse.checking.checks import catalogue
+
+class Everything(tuple):
+    def __contains__(self, name):
+        return True
+
+tried = 0
+for info in pkgutil.iter_modules(checking.__path__):
+    for piece in getattr(catalogue(info.name), "PIECES", ()):
+        piece = replace(piece, allows=Everything())  # references may call the library
+        for hidden in (False, True):
+            result = piece.examine(piece.reference, case_generator(1, piece.name, hidden=hidden), hidden=hidden)
+            assert result.passed, f"{info.name}, {piece.name}: {result}"
+            tried += 1
+        for mistake in piece.mistakes:
+            assert not piece.examine(mistake.wrong, case_generator(1, piece.name, hidden=False)).passed, mistake.name
+assert not BLOCKED & {name.partition(".")[0] for name in sys.modules}
+print(tried)
+"""
+
+
+def run(code):
     clean = {name: value for name, value in os.environ.items() if not name.startswith("KERNELCOURSE_")}
-    run = subprocess.run([sys.executable, "-W", "error", "-c", ALONE], capture_output=True, text=True, env=clean)
-    assert run.returncode == 0, run.stderr[-3000:]
-    missing = {name for name in kernels() if repr(name) not in run.stdout}
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", BLOCK + code], capture_output=True, text=True, env=clean
+    )
+
+
+def test_every_check_of_the_exercises_works_on_numpy_alone():
+    done = run(CHECKS)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert int(done.stdout) > 100
+
+
+def test_kernels_and_estimators_work_on_numpy_alone():
+    done = run(ALONE)
+    assert done.returncode == 0, done.stderr[-3000:]
+    missing = {name for name in kernels() if repr(name) not in done.stdout}
     assert not missing, f"kernels that were not tried: {missing}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import nullcontext
 from itertools import pairwise
 
@@ -33,9 +32,7 @@ from kernelcourse.algorithms.svm import (
 from kernelcourse.validation import KernelCourseWarning
 
 SOLVERS = [kernel_svm, kernel_svm_with_offset]
-engine_only = pytest.mark.skipif(  # the greedy steps get there too, but take a million of them
-    os.environ.get("KERNELCOURSE_ENGINE") == "off", reason="of the solver in the engine"
-)
+engine_only = pytest.mark.engine_only  # the greedy steps get there too, but take a million of them
 WITHOUT_OFFSET = [kernel_svm, kernel_svm_by_the_book]
 
 
