@@ -291,6 +291,7 @@ def test_reaches_a_tiny_gap_and_reports_it_honestly(solver, K, y, C):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
+@engine_only
 def test_many_open_points_are_solved_for_in_growing_groups(solver):
     K, y = gaussian_problem(700)
     fit = solver(K, y, lam=lam_from_C(100.0, n=700), gap=1e-9)
