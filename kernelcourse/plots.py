@@ -19,6 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from . import validation
 from .validation import Array
 
+__all__ = [
+    "block_diagram", "decision_regions", "fit_1d", "gram_heatmap", "kernel_slices", "learning_curve", "loglog_times",
+    "slope", "sum_of_gaussians", "validation_curve",
+]  # fmt: skip
+
 Function = Callable[[Array], ArrayLike]
 Style = dict[str, Any]
 

@@ -67,11 +67,17 @@ def warn_of_module(name: str) -> None:
 
 
 def public_names(module: ModuleType) -> list[str]:
-    """The functions and classes that a module itself defines, in the order of its text."""
+    """What a module lists in `__all__` and defines itself, in the order of its text; without a list, all it defines.
+
+    Of the library proper, modules without a list are machinery; the instructors' side has no lists.
+    """
+    listed = getattr(module, "__all__", None)
+    if listed is None and not module.__name__.startswith((f"{LIBRARY}.checking", f"{LIBRARY}.course")):
+        return []
     return [
         name
         for name, value in vars(module).items()
-        if not name.startswith("_")
+        if (name in listed if listed is not None else not name.startswith("_"))
         and (inspect.isfunction(value) or inspect.isclass(value))
         and value.__module__ == module.__name__
         and value.__name__ == name
