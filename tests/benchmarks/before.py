@@ -21,28 +21,26 @@ SMALL = 200
 ENOUGH = 0.9
 
 WORKER = """
-import gc, json, sys
+import gc, json, sys, tracemalloc
 from time import perf_counter
 from tests.benchmarks.bench_peers import JOBS
 
-def resident(name):
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) * 1024 for line in status if line.startswith(name))
-
-def timed(function):
-    gc.collect()
-    with open("/proc/self/clear_refs", "w") as peak:
-        peak.write("5")  # the peak so far is forgotten
-    before, start = resident("VmRSS"), perf_counter()
-    function()
-    return perf_counter() - start, max(0, resident("VmHWM") - before)
-
 jobs, task = {job.name: job for job in JOBS}, None
 for line in sys.stdin:
-    wanted = json.loads(line)
-    if wanted:
-        task = jobs[wanted["job"]].build(wanted["size"] or jobs[wanted["job"]].size).ours
-    print(json.dumps(timed(task)), flush=True)
+    asked = json.loads(line)
+    if asked.get("job"):
+        task = jobs[asked["job"]].build(asked["size"] or jobs[asked["job"]].size).ours
+    gc.collect()
+    if asked.get("memory"):
+        tracemalloc.start()
+        task()
+        answer = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    else:
+        start = perf_counter()
+        task()
+        answer = perf_counter() - start
+    print(json.dumps(answer), flush=True)
 """
 
 
@@ -60,15 +58,14 @@ class Worker:
             stdout=subprocess.PIPE,
         )
 
-    def run(self, job: dict[str, object] | None = None) -> tuple[float, int]:
-        """Seconds and bytes of one call: the first of a job, or, without one, another of the same."""
+    def ask(self, **asked: object) -> float:
+        """The seconds of one call, the first if a job is named; with `memory=True` the bytes that it needs at most."""
         assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(json.dumps(job) + "\n")
+        self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        if not answer:
-            raise SystemExit(f"{job} failed")
-        return tuple(json.loads(answer))
+        if not (answer := self.process.stdout.readline()):
+            raise SystemExit(f"the process that was asked for {asked} ended")
+        return json.loads(answer)
 
     def close(self) -> None:
         self.process.kill()
@@ -87,15 +84,14 @@ def compare(before: Path, only: str, repeats: int) -> list[str]:
             if only not in job.name.lower():
                 continue
             workers = [Worker(before), Worker(ROOT)]
-            wanted = {"job": job.name, "size": size}
-            first = [worker.run(wanted)[0] for worker in workers]
-            pairs = [[worker.run() for worker in workers] for _ in range(repeats)]
+            first = [worker.ask(job=job.name, size=size) for worker in workers]
+            pairs = [[worker.ask() for worker in workers] for _ in range(repeats)]
+            room = [worker.ask(memory=True) + 2**20 for worker in workers]  # below 1 MB nobody cares
             for worker in workers:
                 worker.close()
-            ratios = [then[0] / now[0] for then, now in pairs]
+            ratios = [then / now for then, now in pairs]
             low, middle, high = statistics.quantiles(ratios, n=4)
-            seconds = [statistics.median(pair[side][0] for pair in pairs) for side in (0, 1)]
-            room = [max(pair[side][1] for pair in pairs) + 2**20 for side in (0, 1)]  # below 1 MB all is noise
+            seconds = [statistics.median(pair[side] for pair in pairs) for side in (0, 1)]
             if middle < ENOUGH or room[1] > room[0] / ENOUGH:
                 worse.append(f"{job.name} ({size or 'full size'})")
             print(
