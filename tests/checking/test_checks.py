@@ -1,5 +1,7 @@
 """How a check judges and what it says, on a small catalogue of its own."""
 
+import cProfile
+import pstats
 import re
 import subprocess
 import sys
@@ -8,10 +10,12 @@ import warnings
 import numpy as np
 import pytest
 
+from kernelcourse import seam
 from kernelcourse.algorithms.ridge import predict as library_predict
 from kernelcourse.checking import Case, CheckFailed, Checks, Claim, Mistake, Partial, Passed, Piece, dual_representation
 from kernelcourse.checking.piece import CALLED_THE_LIBRARY, NOT_WRITTEN
 from kernelcourse.checking.report import Result
+from kernelcourse.linalg import solve_ridge
 
 
 def cases(rng):
@@ -188,6 +192,33 @@ def test_a_library_call_hidden_in_a_handler_is_noticed(check):
             return X @ w
 
     assert failure(check, scores=answer).mistake == CALLED_THE_LIBRARY
+
+
+def test_a_definition_is_called_by_its_own_name(check):
+    answer = lambda X, w: solve_ridge(np.eye(len(X)), X @ w, 0.0)  # noqa: E731
+    assert failure(check, scores=answer).problem == "It calls kernelcourse.linalg.solve_ridge."
+
+
+def test_a_profiler_goes_on_after_a_check(check):
+    profiler = cProfile.Profile()
+    profiler.enable()
+    check(scores=scores)
+    sorted([2, 1])
+    profiler.disable()
+    counted = pstats.Stats(profiler).stats
+    assert any(name == "<built-in method builtins.sorted>" for _, _, name in counted)
+
+
+def test_a_check_runs_with_the_engine_off(check):
+    seen = []
+
+    def answer(X, w):
+        seen.append(seam._state.get())
+        return X @ w
+
+    check(scores=answer)
+    assert set(seen) == {"off"}
+    assert seam._state.get() != "off"
 
 
 def test_a_library_call_may_be_allowed():
