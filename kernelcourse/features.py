@@ -11,15 +11,9 @@ import numpy as np
 from .validation import Array, numeric, points, real, vector, whole
 
 __all__ = [
-    "fourier_basis",
-    "gaussian_basis",
-    "identity_basis",
-    "monomial_count",
-    "monomials",
-    "polynomial_basis",
-    "sigmoid_basis",
-    "truncated_gaussian",
-]
+    "fourier_basis", "gaussian_basis", "identity_basis", "monomial_count", "monomials", "polynomial_basis",
+    "sigmoid_basis", "truncated_gaussian",
+]  # fmt: skip
 
 
 def _line(x: Any) -> Array:

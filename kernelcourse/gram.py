@@ -13,18 +13,9 @@ from .renamed import renamed
 from .validation import Array, generator, numeric, points, real, same_length, square, vector, whole
 
 __all__ = [
-    "Verdict",
-    "alignment",
-    "center",
-    "centre",
-    "feature_distances",
-    "is_psd",
-    "is_valid_kernel",
-    "normalise",
-    "normalize",
-    "squared_feature_distances",
-    "target_alignment",
-]
+    "Verdict", "alignment", "center", "centre", "feature_distances", "is_psd", "is_valid_kernel", "normalise",
+    "normalize", "squared_feature_distances", "target_alignment",
+]  # fmt: skip
 
 
 def center(K: Any, K_train: Any = None) -> Array:

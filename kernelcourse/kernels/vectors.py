@@ -17,19 +17,9 @@ from .kernel import InvalidKernel, NoFiniteFeatureMap, VectorKernel, _set, beyon
 from .rules import Constant, Exp, Normalized, On, Power, Product, Scaled, Sum, horner, inverse, number
 
 __all__ = [
-    "Bilinear",
-    "Cosine",
-    "DotProduct",
-    "Exponential",
-    "Gaussian",
-    "Laplacian",
-    "Linear",
-    "Matern",
-    "Periodic",
-    "Polynomial",
-    "Radial",
-    "RationalQuadratic",
-]
+    "Bilinear", "Cosine", "DotProduct", "Exponential", "Gaussian", "Laplacian", "Linear", "Matern", "Periodic",
+    "Polynomial", "Radial", "RationalQuadratic",
+]  # fmt: skip
 
 # --- kernels of the inner product
 
