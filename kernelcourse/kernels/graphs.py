@@ -51,6 +51,7 @@ class WeisfeilerLehman(GraphKernel):
     """
 
     depth: int
+    tex = r"\sum_{{h=0}}^{{{depth}}} \sum_{{\ell}} \#_\ell^{{(h)}}({x})\, \#_\ell^{{(h)}}({z})"
 
     def __post_init__(self) -> None:
         _set(self, depth=whole(self.depth, "depth"))
@@ -70,9 +71,6 @@ class WeisfeilerLehman(GraphKernel):
             counts.update(labels)
         return counts
 
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\sum_{{h=0}}^{{{self.depth}}} \sum_{{\ell}} \#_\ell^{{(h)}}({x})\, \#_\ell^{{(h)}}({z})"
-
 
 @dataclass(frozen=True)
 class ShortestPath(GraphKernel):
@@ -86,6 +84,8 @@ class ShortestPath(GraphKernel):
     array([[5., 6.]])
     """
 
+    tex = r"\sum_{{a, d, b}} \#_{{a,d,b}}({x})\, \#_{{a,d,b}}({z})"
+
     def counts(self, obj: Any) -> Counter[tuple[str, int, str]]:
         """How many pairs of nodes have these labels and this distance."""
         adjacency, labels = read_graph(obj)
@@ -96,9 +96,6 @@ class ShortestPath(GraphKernel):
                 if (label, i) < (labels[j], j):  # so that every pair comes once, as (a, d, b) with a <= b
                     pairs[label, d, labels[j]] += 1
         return pairs
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\sum_{{a, d, b}} \#_{{a,d,b}}({x})\, \#_{{a,d,b}}({z})"
 
 
 def neighbours_of(adjacency: Array) -> list[list[int]]:
@@ -122,9 +119,6 @@ def distances_from(start: int, neighbours: list[list[int]]) -> dict[int, int]:
                 distance[j] = distance[i] + 1
                 queue.append(j)
     return distance
-
-
-# --- reading graphs
 
 
 def read_graph(graph: Any) -> tuple[Array, list[str]]:

@@ -68,6 +68,7 @@ class Kernel(metaclass=ABCMeta):
            [1., 3.]])
     """
 
+    tex: ClassVar[str] = r"\operatorname{{{name}}}({x}, {z})"  # k(x, z) in LaTeX, with the fields by their names
     binding: ClassVar[int] = ATOM
     stationary: ClassVar[bool] = False  # of a rule: as long as its parts are
     radial: ClassVar[bool] = False
@@ -316,7 +317,15 @@ class Kernel(metaclass=ABCMeta):
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         """The formula of k(x, z) in LaTeX."""
-        return rf"\operatorname{{{type(self).__name__}}}({x}, {z})"
+        x_T = rf"({x})^{{\top}}" if "'" in x else rf"{x}^{{\top}}"
+        fields = {name: self._shown(value, x, z) for name, value in self._own_parameters().items()}
+        return self.tex.format_map({**fields, "name": type(self).__name__, "x": x, "z": z, "x_T": x_T})
+
+    @staticmethod
+    def _shown(value: Any, x: str, z: str) -> str:
+        if isinstance(value, Kernel):
+            return value.latex(x, z)
+        return rules.number(value) if isinstance(value, float) else str(value)
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle k(x, x') = {self.latex()}$"
@@ -376,12 +385,6 @@ def _set(self: Any, **fields: Any) -> None:
     """Store checked fields on a frozen dataclass."""
     for name, value in fields.items():
         object.__setattr__(self, name, value)
-
-
-def beyond_rounding(norms: Array, terms: Array) -> Array:
-    """Squared norms, 0 where they are no more than the rounding of the terms that they are sums of."""
-    lost = norms <= 16 * np.finfo(float).eps * terms
-    return np.where(lost & np.isfinite(terms), 0.0, norms)
 
 
 from . import rules  # noqa: E402 - which are kernels themselves

@@ -18,18 +18,7 @@ import numpy as np
 
 from ..seam import definition
 from ..validation import Array, numeric, points, real, rows, whole
-from .kernel import (
-    ATOM,
-    POWER,
-    PRODUCT,
-    SUM,
-    InvalidKernel,
-    Kernel,
-    NoFiniteFeatureMap,
-    VectorKernel,
-    _set,
-    beyond_rounding,
-)
+from .kernel import ATOM, POWER, PRODUCT, SUM, InvalidKernel, Kernel, NoFiniteFeatureMap, VectorKernel, _set
 from .pointwise import apply
 
 __all__ = ["Constant"]
@@ -77,11 +66,6 @@ def _once(what: Any, X: Any, done: Done, make: Callable[[], Any]) -> Any:
     if key not in done:
         done[key] = make(), X  # X stays, so that nothing else gets its id
     return done[key][0]
-
-
-def side_by_side(A: Array, B: Array) -> Array:
-    """The columns of A, then those of B."""
-    return np.hstack([A, B])
 
 
 def row_kronecker(A: Array, B: Array) -> Array:
@@ -149,6 +133,7 @@ class Constant(Kernel):
     """
 
     c: float = 1.0
+    tex = "{c}"
     stationary = radial = True
 
     def __post_init__(self) -> None:
@@ -165,9 +150,6 @@ class Constant(Kernel):
 
     def feature_rows(self, P: Any) -> Array:
         return np.full((len(P), 1), sqrt(self.c))
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return number(self.c)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -237,7 +219,7 @@ class Sum(_Commutative):
     binding = SUM
     sign = " + "
     both_values = np.add
-    both_features = staticmethod(side_by_side)
+    both_features = staticmethod(lambda A, B: np.hstack([A, B]))
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         return " + ".join(k.latex(x, z) for k in self.parts)
@@ -310,6 +292,7 @@ class Power(Rule):
     kernel: Kernel
     power: int
     binding = POWER
+    tex = r"\left({kernel}\right)^{{{power}}}"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -325,15 +308,13 @@ class Power(Rule):
     def __repr__(self) -> str:
         return f"{self.kernel._in(ATOM)} ** {self.power}"
 
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\left({self.kernel.latex(x, z)}\right)^{{{self.power}}}"
-
 
 @dataclass(frozen=True, repr=False)
 class Exp(Rule):
     r"""$\exp(k_1)$ (6.16): the limit of polynomials with non-negative coefficients, so its features are infinite."""
 
     kernel: Kernel
+    tex = r"\exp\left({kernel}\right)"
 
     def value(self, k: Array) -> Array:
         return np.exp(k)
@@ -343,9 +324,6 @@ class Exp(Rule):
 
     def __repr__(self) -> str:
         return f"{self.kernel._in(ATOM)}.exp()"
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\exp\left({self.kernel.latex(x, z)}\right)"
 
 
 @dataclass(frozen=True, repr=False)
@@ -380,15 +358,10 @@ class PolynomialOf(Rule):
         return f"{self.kernel._in(ATOM)}.polynomial({list(self.coefficients)!r})"
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
-        inner = self.kernel.latex(x, z)
-        powers = ["", rf"\left({inner}\right)"] + [
-            rf"\left({inner}\right)^{{{i}}}" for i in range(2, len(self.coefficients))
-        ]
-        terms = [
-            power if c == 1 and power else rf"{number(c)}\,{power}"
-            for c, power in zip(self.coefficients, powers, strict=False)
-            if c
-        ]
+        k = rf"\left({self.kernel.latex(x, z)}\right)"
+        powers = ["", k, *(f"{k}^{{{i}}}" for i in range(2, len(self.coefficients)))]
+        weighed = [(c, power) for c, power in zip(self.coefficients, powers, strict=False) if c]
+        terms = [power if c == 1 and power else rf"{number(c)}\,{power}" for c, power in weighed]
         return rf"\left({' + '.join(terms) or '0'}\right)"
 
 
@@ -471,8 +444,9 @@ class On(Rule):
         return self.kernel.latex(f"{{{x}}}_{{[{which}]}}", f"{{{z}}}_{{[{which}]}}")
 
 
+@dataclass(frozen=True, repr=False)
 class _WithNumbers(Rule):
-    """A rule that needs a number of each point besides the kernel's own view of it."""
+    """A rule with a number f(x) for each point besides the kernel's own view of it: here $f(x) k_1(x, x') f(x')$."""
 
     kernel: Kernel
 
@@ -488,13 +462,6 @@ class _WithNumbers(Rule):
     def _views(self, P: Views) -> Sequence[Any]:
         return P.views[1:]
 
-
-@dataclass(frozen=True, repr=False)
-class _Reweighted(_WithNumbers):
-    """$f(x)\\,k_1(x, x')\\,f(x')$: the features times f(x)."""
-
-    kernel: Kernel
-
     def formula(self, P: Views, Q: Views) -> Array:
         (f_i, P), (f_j, Q) = P.views, Q.views
         return f_i[:, None] * f_j[None, :] * self.kernel.formula(P, Q)
@@ -509,7 +476,7 @@ class _Reweighted(_WithNumbers):
 
 
 @dataclass(frozen=True, repr=False)
-class Weighted(_Reweighted):
+class Weighted(_WithNumbers):
     r"""$f(x)\,k_1(x, x')\,f(x')$ (6.14) for a real function f: the features times f(x)."""
 
     f: Callable[..., Any]
@@ -534,7 +501,7 @@ class Weighted(_Reweighted):
 
 
 @dataclass(frozen=True, repr=False)
-class Normalized(_Reweighted):
+class Normalized(_WithNumbers):
     r"""$k_1(x, x') / \sqrt{k_1(x, x)\,k_1(x', x')}$: (6.14) with $f = 1/\sqrt{k_1(x, x)}$, features of length one."""
 
     def _numbers(self, X: Any, P: Any) -> Array:
@@ -552,8 +519,8 @@ class Normalized(_Reweighted):
 class Centered(_WithNumbers):
     r"""The kernel of $\phi(x) - \bar\phi$, where $\bar\phi$ is the mean of the features over given points."""
 
-    kernel: Kernel
     points: Any  # kept as a tuple, so that two kernels can be compared
+    tex = r"\left\langle \phi({x}) - \bar\phi,\ \phi({z}) - \bar\phi \right\rangle"
     stationary = radial = False
 
     def __post_init__(self) -> None:
@@ -591,12 +558,6 @@ class Centered(_WithNumbers):
     def __repr__(self) -> str:
         return f"{self.kernel._in(ATOM)}.centered({list(self.points)!r})"
 
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\left\langle \phi({x}) - \bar\phi,\ \phi({z}) - \bar\phi \right\rangle"
-
-
-# --- helpers
-
 
 def horner(coefficients: Sequence[float], x: Array) -> Array:
     """The polynomial $c_0 + c_1 x + c_2 x^2 + ...$ at every entry of x, from the inside out."""
@@ -604,6 +565,12 @@ def horner(coefficients: Sequence[float], x: Array) -> Array:
     for c in reversed(coefficients[:-1]):
         result = result * x + c
     return result if len(coefficients) > 1 else np.full_like(x, result)
+
+
+def beyond_rounding(norms: Array, terms: Array) -> Array:
+    """Squared norms, 0 where they are no more than the rounding of the terms that they are sums of."""
+    lost = norms <= 16 * np.finfo(float).eps * terms
+    return np.where(lost & np.isfinite(terms), 0.0, norms)
 
 
 def inverse(lengths: Array) -> Array:

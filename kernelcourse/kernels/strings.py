@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..renamed import renamed_fields
 from ..validation import Array, numeric, real, whole
 from .counts import CountKernel, ObjectKernel, count_matrix, distinct, require_few, symbols
 from .kernel import InvalidKernel, Objects, _set
@@ -47,10 +46,6 @@ def _spelt(obj: Any, alphabet: Sequence[Hashable] | None) -> tuple[Hashable, ...
     return sequence
 
 
-# --- strings of any length
-
-
-@renamed_fields(length="size")
 @dataclass(frozen=True)
 class Spectrum(CountKernel):
     r"""$k(s, t) = \sum_{u \in \mathcal A^p} \#_u(s)\, \#_u(t)$, over all substrings u of length p (B16).
@@ -67,6 +62,7 @@ class Spectrum(CountKernel):
     size: int
     alphabet: Sequence[Hashable] | None = None
     finite_with = "alphabet"
+    tex = r"\sum_{{u \in \mathcal{{A}}^{{{size}}}}} \#_u({x})\, \#_u({z})"
 
     def __post_init__(self) -> None:
         _set(self, size=whole(self.size, "size", at_least=1), alphabet=_alphabet(self.alphabet))
@@ -81,11 +77,7 @@ class Spectrum(CountKernel):
         require_few(len(alphabet) ** self.size, f"{len(alphabet)} symbols in strings of length {self.size}")
         return list(product(alphabet, repeat=self.size))
 
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\sum_{{u \in \mathcal{{A}}^{{{self.size}}}}} \#_u({x})\, \#_u({z})"
 
-
-@renamed_fields(length="size")
 @dataclass(frozen=True)
 class Subsequence(ObjectKernel):
     r"""$k(s, t) = \sum_{u \in \mathcal A^p} \phi_u(s)\, \phi_u(t)$, over all subsequences u of length p (B16).
@@ -192,9 +184,6 @@ def _discounted(D: Array, decay: float) -> Array:
     return S
 
 
-# --- aligned sequences, all of one length
-
-
 class Aligned(CountKernel):
     """A kernel of what two sequences of one length have in common, position by position."""
 
@@ -297,6 +286,7 @@ class Hamming(Aligned):
 
     decay: float
     alphabet: Sequence[Hashable] | None = None
+    tex = r"{decay}^{{\#\{{i :\, {{{x}}}_i \ne {{{z}}}_i\}}}}"
 
     def __post_init__(self) -> None:
         decay = real(self.decay, "decay", above=0)
@@ -317,6 +307,3 @@ class Hamming(Aligned):
         differ = np.full((len(X), positions, 1), np.sqrt(self.decay))
         factors = np.concatenate([differ, agree], axis=2)  # (n, positions, size + 1)
         return reduce(row_kronecker, factors.swapaxes(0, 1))
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"{number(self.decay)}^{{\#\{{i :\, {{{x}}}_i \ne {{{z}}}_i\}}}}"
