@@ -18,9 +18,6 @@ from .threads import compiled, in_threads, slabs
 TILE = 128  # rows and columns of a matrix that are looked at together
 
 
-# ---------------------------------------------------------------- arguments
-
-
 @accelerates(validation.square)
 def square(K: Any, name: str = "K") -> Any:
     """Fast path: K itself if it is finite and exactly symmetric; otherwise the full checks word the error."""
@@ -54,9 +51,6 @@ def is_symmetric(K: Array, slack: float = 0.0) -> bool:
 
 def _tiles(K: Array) -> list[slice]:
     return list(slabs(len(K), 1, entries=TILE))
-
-
-# ---------------------------------------------------------------- systems
 
 
 @accelerates(linalg.solve_ridge, rtol=1e-9, atol=1e-9)
@@ -129,9 +123,6 @@ def add_squares(G: Array, Phi: Array) -> Any:
         return NotImplemented
     call("dsyrk", b"L", b"N", m, k, 1.0, np.ascontiguousarray(Phi, dtype=float), max(1, m), 1.0, G, max(1, m))
     return None
-
-
-# ---------------------------------------------------------------- what the solvers of the engine are made of
 
 
 def factor(A: Array) -> int:

@@ -58,23 +58,30 @@ def hits_and_totals(K: Array, y: Array, order: Indices, lam: float) -> tuple[Arr
 
 @accelerates(neighbors.largest)
 def largest(K: Array, kappa: int) -> Indices:
-    """Without sorting the rest.
-
-    Cut into blocks, a row has at least as many entries as blocks that reach the kappa-th largest maximum of a block.
-    So the kappa largest are among those that do, and those are few.
-    """
-    m, n = K.shape
-    if n < (1 if always() else 4) * kappa * BLOCK:
+    """Without sorting the rest."""
+    if K.shape[1] < 4 * kappa * BLOCK and not always():
         return NotImplemented
-    maxima = K[:, : n - n % BLOCK].reshape(m, -1, BLOCK).max(axis=2)
-    bound = np.partition(maxima, -kappa, axis=1)[:, -kappa]
-    i, j = np.nonzero(bound[:, None] <= K)
-    order = np.lexsort((-K[i, j], i))  # by rows, the largest first; a stable sort, so equals stay in order
-    first = np.searchsorted(i, np.arange(m))
+    i, j = np.nonzero(reached(K, kappa)[:, None] <= K)
+    return first_of_rows(i, j, -K[i, j], kappa)
+
+
+def reached(S: Array, kappa: int) -> Array:
+    """In each row a number that at least `kappa` entries reach and few others: the kappa-th of the blocks' maxima."""
+    m, n = S.shape
+    if n < 4 * kappa * BLOCK:
+        return np.partition(S, n - kappa, axis=1)[:, n - kappa]
+    maxima = S[:, : n - n % BLOCK].reshape(m, -1, BLOCK).max(axis=2)
+    return np.partition(maxima, -kappa, axis=1)[:, -kappa]
+
+
+def first_of_rows(i: Indices, j: Indices, keys: Array, kappa: int) -> Indices:
+    """In each row the j of the `kappa` smallest keys, the smallest first; the row numbers i are sorted."""
+    order = np.lexsort((keys, i))  # a stable sort, so equals stay in order
+    first = np.searchsorted(i, np.arange(i[-1] + 1))
     return j[order][first[:, None] + np.arange(kappa)]
 
 
-# ---------------------------------------------------------------- the loops in Python, as `loops` has them compiled
+# The loops in Python, as `loops` has them compiled.
 
 
 def perceptron_epoch(K: Array, y: Array, order: Indices, alpha: NDArray[np.int_], f: Array) -> int:
