@@ -32,11 +32,12 @@ def _finite(Phi: Array, what: str) -> Array:
     return Phi
 
 
-def _centers(centers: Any) -> Array:
-    centers = vector(centers, "centers")
+def _from_centers(x: Any, centers: Any, width: float) -> Array:
+    r"""All $(x_i - \mu_j) / \text{width}$."""
+    width, x, centers = real(width, "width", above=0), _line(x), vector(centers, "centers")
     if centers.size == 0:
         raise ValueError("centers must name at least one basis function, got an empty list")
-    return centers
+    return (x[:, None] - centers[None, :]) / width
 
 
 def identity_basis(X: Any) -> Array:
@@ -65,8 +66,7 @@ def gaussian_basis(x: Any, centers: Any, width: float) -> Array:
     >>> gaussian_basis([0.0], centers=[0.0, 1.0], width=1.0).round(4)
     array([[1.    , 0.6065]])
     """
-    width = real(width, "width", above=0)
-    return np.exp(-(((_line(x)[:, None] - _centers(centers)[None, :]) / width) ** 2) / 2)
+    return np.exp(-(_from_centers(x, centers, width) ** 2) / 2)
 
 
 def sigmoid_basis(x: Any, centers: Any, width: float) -> Array:
@@ -75,8 +75,7 @@ def sigmoid_basis(x: Any, centers: Any, width: float) -> Array:
     >>> sigmoid_basis([0.0], centers=[0.0], width=1.0)
     array([[0.5]])
     """
-    width = real(width, "width", above=0)
-    a = (_line(x)[:, None] - _centers(centers)[None, :]) / width
+    a = _from_centers(x, centers, width)
     return np.exp(-np.logaddexp(0, -a))  # 1 / (1 + exp(-a)), where nothing overflows
 
 
@@ -109,11 +108,8 @@ def exponents(d: int, p: int) -> list[tuple[int, ...]]:
     >>> exponents(2, 2)
     [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
     """
-    result = []
-    for degree in range(p + 1):
-        for factors in combinations_with_replacement(range(d), degree):
-            result.append(tuple(factors.count(j) for j in range(d)))
-    return result
+    factors = (f for degree in range(p + 1) for f in combinations_with_replacement(range(d), degree))
+    return [tuple(f.count(j) for j in range(d)) for f in factors]
 
 
 _MOST_FEATURES = 10**7  # as (n, D) floats this is the largest map that a laptop holds for a handful of points
@@ -121,15 +117,13 @@ _MOST_FEATURES = 10**7  # as (n, D) floats this is the largest map that a laptop
 
 def _monomials(X: Array, powers: list[tuple[int, ...]], scale: Array) -> Array:
     Phi = np.tile(scale, (len(X), 1))
-    for j, powers_of_j in enumerate(zip(*powers, strict=True)):
-        table = np.vander(X[:, j], max(powers_of_j) + 1, increasing=True)
-        Phi *= table[:, powers_of_j]
+    for x_j, powers_of_j in zip(X.T, zip(*powers, strict=True), strict=True):
+        Phi *= np.vander(x_j, max(powers_of_j) + 1, increasing=True)[:, powers_of_j]
     return Phi
 
 
 def _exponents_within_reason(d: int, degree: int) -> list[tuple[int, ...]]:
-    count = monomial_count(d, degree)
-    if count > _MOST_FEATURES:
+    if (count := monomial_count(d, degree)) > _MOST_FEATURES:
         raise ValueError(
             f"degree={degree} in {d} variables has {count:,} monomials, too many to write out: "
             f"Polynomial({degree}) computes their inner products in O(d)"

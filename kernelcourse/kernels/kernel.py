@@ -75,8 +75,6 @@ class Kernel(metaclass=ABCMeta):
     on_vectors: bool = False  # are its points rows of an (n, d) array of numbers?
     __array_ufunc__ = None  # numpy numbers leave `c * k` to us
 
-    # --- evaluation: what users call
-
     def __call__(self, X: Any, Z: Any = None) -> Array:
         """The Gram matrix of X, or the matrix of k between the points of X and those of Z; the caller may change it."""
         P, Q = self._checked(X, Z)
@@ -111,8 +109,6 @@ class Kernel(metaclass=ABCMeta):
             raise OverflowError(f"features of {self!r:.80} are too large for a float at these points: scale X down")
         return Phi
 
-    # --- evaluation: what a kernel is
-
     def prepare(self, X: Any, name: str = "X") -> Any:
         """What `formula` takes, from what a user passes: here a list of objects. It has `len`, and gives `[rows]`."""
         X = rows(X)
@@ -141,8 +137,6 @@ class Kernel(metaclass=ABCMeta):
         few = max(1, entries // len(Q))
         return np.concatenate([self.formula(P[i : i + few], Q) @ a for i in range(0, len(P), few)])
 
-    # --- checks
-
     def _checked(self, X: Any, Z: Any) -> tuple[Any, Any]:
         """Both sets of points, prepared, where they fit together and k is finite."""
         P = self.prepare(X, "X")
@@ -170,7 +164,7 @@ class Kernel(metaclass=ABCMeta):
         return diagonal
 
     def _vouched(self, values: Array) -> Array:
-        """The values themselves are looked at where the diagonal was too expensive to look at."""
+        """Look at the values themselves where the diagonal was too expensive to look at."""
         if not self._knows_its_diagonal() and not np.isfinite(values).all():
             raise OverflowError(f"{self!r:.80} is not finite at these points: scale them down")
         return values
@@ -183,8 +177,6 @@ class Kernel(metaclass=ABCMeta):
         super().__init_subclass__(**kwargs)
         if callable(formula := cls.__dict__.get("formula")) and not is_ours(formula):
             cls.formula = _copied(formula)  # type: ignore[method-assign]
-
-    # --- what a kernel knows about itself (lecture B, 6.1)
 
     @property
     def is_stationary(self) -> bool:
@@ -199,8 +191,6 @@ class Kernel(metaclass=ABCMeta):
     def _parts(self) -> Sequence[Kernel]:
         """The kernels that this one is made of."""
         return ()
-
-    # --- parameters
 
     def _own_parameters(self) -> dict[str, Any]:
         names: list[str] = [field.name for field in dataclasses.fields(self)] if dataclasses.is_dataclass(self) else []
@@ -245,8 +235,6 @@ class Kernel(metaclass=ABCMeta):
                 raise ValueError(f"{head} of {self!r:.80} is {whole!r:.60}, which has no parameter {min(inner)!r}")
             changed[head] = whole.with_parameters(**inner) if inner else whole
         return self._replaced(changed) if changed else self
-
-    # --- the construction rules
 
     def __add__(self, other: Any) -> Kernel:
         """$k_1 + k_2$ (6.17); a non-negative number stands for the constant kernel."""
@@ -312,8 +300,6 @@ class Kernel(metaclass=ABCMeta):
     def centered(self, X: Any) -> Kernel:
         r"""The kernel of the features less their mean over X: $(\phi(x) - \bar\phi)^\top (\phi(x') - \bar\phi)$."""
         return rules.Centered(self, X)
-
-    # --- printing
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         """The formula of k(x, z) in LaTeX."""

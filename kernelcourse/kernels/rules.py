@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from itertools import accumulate
 from math import sqrt
 from typing import Any, ClassVar, Self
 
@@ -59,10 +60,9 @@ def _vectors(X: Any, name: str, done: Done) -> Array:
 
 def _once(what: Any, X: Any, done: Done, make: Callable[[], Any]) -> Any:
     try:
-        key = (what, id(X))
-        hash(key)
+        key = (what, id(X), hash(what))
     except TypeError:  # a function, or a user's kernel, that has no hash
-        key = (id(what), id(X))
+        key = (id(what), id(X), 0)
     if key not in done:
         done[key] = make(), X  # X stays, so that nothing else gets its id
     return done[key][0]
@@ -78,6 +78,7 @@ def row_kronecker(A: Array, B: Array) -> Array:
 class Rule(Kernel):
     """A kernel made of kernels: here of one, `self.kernel`, which sees the points as they are."""
 
+    method: ClassVar[str]  # of a kernel, that makes the rule
     stationary = radial = True
 
     def __post_init__(self) -> None:
@@ -86,7 +87,7 @@ class Rule(Kernel):
                 raise TypeError(f"each part of a {type(self).__name__} must be a Kernel, got {k!r}")
 
     def value(self, k: Array) -> Array:
-        """The values of the rule from the values of the kernel inside."""
+        """The rule from the values of the kernel inside."""
         return k
 
     def formula(self, P: Any, Q: Any) -> Array:
@@ -121,6 +122,10 @@ class Rule(Kernel):
     def _views(self, P: Any) -> Sequence[Any]:
         """Prepared points as each of the parts sees them."""
         return (P,)
+
+    def __repr__(self) -> str:
+        arguments = [_printed(value) for name, value in self._own_parameters().items() if name != "kernel"]
+        return f"{self._parts()[0]._in(ATOM)}.{self.method}({', '.join(arguments)})"
 
 
 @dataclass(frozen=True)
@@ -314,6 +319,7 @@ class Exp(Rule):
     r"""$\exp(k_1)$ (6.16): the limit of polynomials with non-negative coefficients, so its features are infinite."""
 
     kernel: Kernel
+    method = "exp"
     tex = r"\exp\left({kernel}\right)"
 
     def value(self, k: Array) -> Array:
@@ -322,9 +328,6 @@ class Exp(Rule):
     def feature_rows(self, P: Any) -> Array:
         raise NoFiniteFeatureMap(f"{self!r} has infinitely many features: no finite feature map gives it exactly")
 
-    def __repr__(self) -> str:
-        return f"{self.kernel._in(ATOM)}.exp()"
-
 
 @dataclass(frozen=True, repr=False)
 class PolynomialOf(Rule):
@@ -332,30 +335,20 @@ class PolynomialOf(Rule):
 
     kernel: Kernel
     coefficients: Sequence[float]  # kept as a tuple
+    method = "polynomial"
 
     def __post_init__(self) -> None:
-        c = numeric(self.coefficients, "coefficients")
-        if c.ndim != 1 or c.size == 0:
-            raise ValueError(f"coefficients must be a list c_0, c_1, ..., got {self.coefficients!r}")
-        if (c < 0).any():
-            i = int(np.flatnonzero(c < 0)[0])
-            raise InvalidKernel(f"q(k) needs coefficients >= 0 (rule 6.15), got coefficients[{i}] = {c[i]:g}")
+        law = "q(k) needs coefficients >= 0 (rule 6.15)"
+        _set(self, coefficients=nonnegative(self.coefficients, "coefficients", "a list c_0, c_1, ...", law))
         super().__post_init__()
-        _set(self, coefficients=tuple(c.tolist()))
 
     def value(self, k: Array) -> Array:
         return horner(self.coefficients, k)
 
     def feature_rows(self, P: Any) -> Array:
         Phi = self.kernel.feature_rows(P)
-        power, blocks = np.ones((len(Phi), 1)), []
-        for i, c in enumerate(self.coefficients):
-            power = row_kronecker(power, Phi) if i else power
-            blocks.append(np.sqrt(c) * power)
-        return np.hstack(blocks)
-
-    def __repr__(self) -> str:
-        return f"{self.kernel._in(ATOM)}.polynomial({list(self.coefficients)!r})"
+        powers = accumulate([Phi] * (len(self.coefficients) - 1), row_kronecker, initial=np.ones((len(Phi), 1)))
+        return np.hstack([np.sqrt(c) * power for c, power in zip(self.coefficients, powers, strict=True)])
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         k = rf"\left({self.kernel.latex(x, z)}\right)"
@@ -371,6 +364,7 @@ class After(Rule):
 
     kernel: Kernel
     phi: Callable[..., Any]
+    method = "after"
     stationary = radial = False
     on_vectors = False  # phi may start from anything
 
@@ -391,9 +385,6 @@ class After(Rule):
             )
         return _view(self.kernel, mapped, name, done)
 
-    def __repr__(self) -> str:
-        return f"{self.kernel._in(ATOM)}.after({_name(self.phi)})"
-
     def latex(self, x: str = "x", z: str = "x'") -> str:
         return self.kernel.latex(rf"\phi({x})", rf"\phi({z})")
 
@@ -404,6 +395,7 @@ class On(Rule):
 
     kernel: Kernel
     columns: Any
+    method = "on"
     radial = False
     on_vectors = True
 
@@ -431,10 +423,6 @@ class On(Rule):
 
     def __hash__(self) -> int:
         return hash((self.kernel, repr(self.columns)))  # slices have no hash before Python 3.12
-
-    def __repr__(self) -> str:
-        columns = self.columns if isinstance(self.columns, slice) else list(self.columns)
-        return f"{self.kernel._in(ATOM)}.on({columns!r})"
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         if isinstance(self.columns, slice):
@@ -480,6 +468,7 @@ class Weighted(_WithNumbers):
     r"""$f(x)\,k_1(x, x')\,f(x')$ (6.14) for a real function f: the features times f(x)."""
 
     f: Callable[..., Any]
+    method = "weighted"
     stationary = radial = False
 
     def __post_init__(self) -> None:
@@ -493,9 +482,6 @@ class Weighted(_WithNumbers):
             raise ValueError(f"f must give one number per point: {len(X)} points gave shape {values.shape}")
         return values
 
-    def __repr__(self) -> str:
-        return f"{self.kernel._in(ATOM)}.weighted({_name(self.f)})"
-
     def latex(self, x: str = "x", z: str = "x'") -> str:
         return rf"f({x})\,{self.kernel._latex_in(PRODUCT, x, z)}\,f({z})"
 
@@ -504,11 +490,10 @@ class Weighted(_WithNumbers):
 class Normalized(_WithNumbers):
     r"""$k_1(x, x') / \sqrt{k_1(x, x)\,k_1(x', x')}$: (6.14) with $f = 1/\sqrt{k_1(x, x)}$, features of length one."""
 
+    method = "normalized"
+
     def _numbers(self, X: Any, P: Any) -> Array:
         return inverse(np.sqrt(self.kernel.diagonal(P)))
-
-    def __repr__(self) -> str:
-        return f"{self.kernel._in(ATOM)}.normalized()"
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         k = self.kernel
@@ -520,6 +505,7 @@ class Centered(_WithNumbers):
     r"""The kernel of $\phi(x) - \bar\phi$, where $\bar\phi$ is the mean of the features over given points."""
 
     points: Any  # kept as a tuple, so that two kernels can be compared
+    method = "centered"
     tex = r"\left\langle \phi({x}) - \bar\phi,\ \phi({z}) - \bar\phi \right\rangle"
     stationary = radial = False
 
@@ -544,8 +530,7 @@ class Centered(_WithNumbers):
 
     def formula(self, P: Views, Q: Views) -> Array:
         (m_i, P), (m_j, Q) = P.views, Q.views
-        # so grouped, exactly symmetric
-        return self.kernel.formula(P, Q) - (m_i[:, None] + m_j[None, :]) + self._mean
+        return self.kernel.formula(P, Q) - (m_i[:, None] + m_j[None, :]) + self._mean  # so grouped, exactly symmetric
 
     def diagonal(self, P: Views) -> Array:
         m_i, P = P.views
@@ -555,9 +540,6 @@ class Centered(_WithNumbers):
     def feature_rows(self, P: Views) -> Array:
         return self.kernel.feature_rows(P.views[1]) - self.kernel.feature_rows(self._at).mean(axis=0)
 
-    def __repr__(self) -> str:
-        return f"{self.kernel._in(ATOM)}.centered({list(self.points)!r})"
-
 
 def horner(coefficients: Sequence[float], x: Array) -> Array:
     """The polynomial $c_0 + c_1 x + c_2 x^2 + ...$ at every entry of x, from the inside out."""
@@ -565,6 +547,16 @@ def horner(coefficients: Sequence[float], x: Array) -> Array:
     for c in reversed(coefficients[:-1]):
         result = result * x + c
     return result if len(coefficients) > 1 else np.full_like(x, result)
+
+
+def nonnegative(values: Any, name: str, expected: str, law: str) -> tuple[float, ...]:
+    """Numbers in a list, none of them negative: that would break the law by which they make a kernel."""
+    array = numeric(values, name)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"{name} must be {expected}, got {values!r:.60}")
+    for i in np.flatnonzero(array < 0):
+        raise InvalidKernel(f"{law}, got {name}[{i}] = {array[i]:g}")
+    return tuple(array.tolist())
 
 
 def beyond_rounding(norms: Array, terms: Array) -> Array:
@@ -587,8 +579,10 @@ def _frozen(value: Any) -> Any:
     return frozenset(value) if isinstance(value, set) else value
 
 
-def _name(function: Callable[..., Any]) -> str:
-    return getattr(function, "__name__", type(function).__name__)
+def _printed(value: Any) -> str:
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    return repr(list(value) if isinstance(value, tuple) else value)
 
 
 def number(value: float) -> str:

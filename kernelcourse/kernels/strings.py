@@ -6,7 +6,6 @@ of any length by what they contain; `Positions` and `Hamming` compare aligned se
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..validation import Array, numeric, real, whole
+from ..validation import Array, real, whole
 from .counts import CountKernel, ObjectKernel, count_matrix, distinct, require_few, symbols
 from .kernel import InvalidKernel, Objects, _set
-from .rules import number, row_kronecker
+from .rules import nonnegative, number, row_kronecker
 
 __all__ = ["Hamming", "Positions", "Spectrum", "Subsequence"]
 
@@ -44,6 +43,11 @@ def _spelt(obj: Any, alphabet: Sequence[Hashable] | None) -> tuple[Hashable, ...
         i = next(i for i, symbol in enumerate(sequence) if symbol in strange)
         raise ValueError(f"the symbol {sequence[i]!r} at position {i} is not in the alphabet {alphabet!r:.60}")
     return sequence
+
+
+def _few(alphabet: Sequence[Hashable], size: int) -> Sequence[Hashable]:
+    require_few(len(alphabet) ** size, f"{len(alphabet)} symbols in strings of length {size}")
+    return alphabet
 
 
 @dataclass(frozen=True)
@@ -73,9 +77,7 @@ class Spectrum(CountKernel):
         return Counter(zip(*(sequence[i:] for i in range(self.size)), strict=False))
 
     def parts(self) -> Sequence[Hashable]:
-        alphabet = self._stated()
-        require_few(len(alphabet) ** self.size, f"{len(alphabet)} symbols in strings of length {self.size}")
-        return list(product(alphabet, repeat=self.size))
+        return list(product(_few(self._stated(), self.size), repeat=self.size))
 
 
 @dataclass(frozen=True)
@@ -128,8 +130,7 @@ class Subsequence(ObjectKernel):
         return np.array([self.formula([x], [x])[0, 0] for x in X])
 
     def feature_rows(self, X: Sequence[tuple[Hashable, ...]]) -> Array:
-        alphabet = self._stated()
-        require_few(len(alphabet) ** self.size, f"{len(alphabet)} symbols in strings of length {self.size}")
+        alphabet = _few(self._stated(), self.size)
         code = {symbol: a for a, symbol in enumerate(alphabet)}
         return np.array([self._weights([code[symbol] for symbol in x], len(alphabet)) for x in X])
 
@@ -201,10 +202,8 @@ class Aligned(CountKernel):
         parsed = super().prepare(X, name)
         for i, counts in enumerate(parsed):
             if len(counts) != len(parsed[0]):
-                raise ValueError(
-                    f"all sequences must have the same length, but {name}[0] has {len(parsed[0])} symbols "
-                    f"and {name}[{i}] has {len(counts)}"
-                )
+                found = f"{name}[0] has {len(parsed[0])} symbols and {name}[{i}] has {len(counts)}"
+                raise ValueError(f"all sequences must have the same length, but {found}")
         return parsed
 
     def formula(self, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
@@ -212,11 +211,7 @@ class Aligned(CountKernel):
             raise ValueError(f"X has sequences of {len(X[0])} symbols, but Z of {len(Z[0])}")
         return super().formula(X, Z)
 
-    @abstractmethod
     def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
-        """The features, which have as many positions as the sequences of X."""
-
-    def _by_position(self, X: Sequence[Mapping[Any, float]]) -> Array:
         """The counts with a column for each symbol of the alphabet, of the first position, then of the second, ..."""
         return count_matrix(X, product(range(len(X[0])), self._stated()))
 
@@ -240,19 +235,10 @@ class Positions(Aligned):
     alphabet: Sequence[Hashable] | None = None
 
     def __post_init__(self) -> None:
-        _set(self, weights=self._nonnegative(self.weights), alphabet=_alphabet(self.alphabet))
-
-    @staticmethod
-    def _nonnegative(weights: Any) -> tuple[float, ...] | None:
-        if weights is None:
-            return None
-        w = numeric(weights, "weights")
-        if w.ndim != 1 or w.size == 0:
-            raise ValueError(f"weights must be a list of numbers, one per position, got {weights!r:.60}")
-        if (w < 0).any():
-            i = int(np.flatnonzero(w < 0)[0])
-            raise InvalidKernel(f"every weight must be >= 0 (rule 6.13), got weights[{i}] = {w[i]:g}")
-        return tuple(w.tolist())
+        _set(self, alphabet=_alphabet(self.alphabet))
+        if self.weights is not None:
+            expected, law = "a list of numbers, one per position", "every weight must be >= 0 (rule 6.13)"
+            _set(self, weights=nonnegative(self.weights, "weights", expected, law))
 
     def counts(self, obj: Any) -> Mapping[tuple[int, Hashable], float]:
         """The square root of its weight for each symbol with its position."""
@@ -262,9 +248,6 @@ class Positions(Aligned):
         if len(counts) != len(self.weights):
             raise ValueError(f"the sequence has {len(counts)} symbols, but there are {len(self.weights)} weights")
         return {(i, symbol): sqrt(self.weights[i]) for i, symbol in counts}
-
-    def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
-        return self._by_position(X)
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         weight = "" if self.weights is None else r"w_i\, "
@@ -303,7 +286,7 @@ class Hamming(Aligned):
     def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
         positions, size = len(X[0]), len(self._stated())
         require_few((size + 1) ** positions, f"{positions} positions and {size} symbols")
-        agree = np.sqrt(1 - self.decay) * self._by_position(X).reshape(len(X), positions, size)
+        agree = np.sqrt(1 - self.decay) * super().feature_rows(X).reshape(len(X), positions, size)
         differ = np.full((len(X), positions, 1), np.sqrt(self.decay))
         factors = np.concatenate([differ, agree], axis=2)  # (n, positions, size + 1)
         return reduce(row_kronecker, factors.swapaxes(0, 1))
