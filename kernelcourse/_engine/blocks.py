@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import pairwise
+from operator import iadd
 from typing import Any
 
 import numpy as np
@@ -51,14 +52,9 @@ def sum_over_blocks(
     jobs = [partial(_share, work, features, P, parts[first:last]) for first, last in pairwise(cuts) if first < last]
     total, *others = threads.side_by_side(jobs)
     for part in others:
-        total = tuple(_added(entry, more) for entry, more in zip(total, part, strict=True))
+        total = tuple(map(iadd, total, part))  # in place where they are arrays
     return total
 
 
 def _share(work: Callable[..., Any], features: Any, P: Any, parts: list[slice]) -> Any:
     return work((block, features.rows(P[block])) for block in parts)
-
-
-def _added(entry: Any, more: Any) -> Any:
-    entry += more  # in place where it is an array
-    return entry

@@ -32,11 +32,7 @@ _LINE = 8  # numbers in a cache line
 
 
 def compiled(work: float) -> Loops:
-    """The compiled loops for a job of so many elementary steps; None if plain numpy should do it.
-
-    >>> compiled(10) is None
-    True
-    """
+    """The compiled loops for a job of so many elementary steps; None if plain numpy should do it."""
     if (work < WORTH_COMPILING and not always()) or os.environ.get("KERNELCOURSE_FAST") == "0":
         return None
     return _loops()
@@ -56,12 +52,7 @@ def in_rows(A: Any) -> Any:
 
 
 def in_lanes(Z: Array) -> Array:
-    """Z transposed, for the compiled loops: each row starts at a cache line, and is padded to whole lines.
-
-    >>> in_lanes(np.array([[1.0, 2.0]]))[:, :1]
-    array([[1.],
-           [2.]])
-    """
+    """Z transposed, for the compiled loops: each row starts at a cache line, and is padded to whole lines."""
     m, d = Z.shape
     width = -(-m // _LINE) * _LINE
     room = np.zeros(d * width + _LINE)
@@ -136,9 +127,6 @@ def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
 
     The linear algebra uses one thread for each of them, because many small products in two threads slow each other
     down. That takes threadpoolctl; without it, one job follows the other.
-
-    >>> side_by_side([lambda: 1, lambda: 2])
-    [1, 2]
     """
     if len(jobs) == 1:
         return [jobs[0]()]

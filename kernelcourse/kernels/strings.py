@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..validation import Array, real, whole
 from .counts import CountKernel, ObjectKernel, count_matrix, distinct, require_few, symbols
 from .kernel import InvalidKernel, Objects, _set
-from .rules import nonnegative, number, row_kronecker
+from .rules import nonnegative, row_kronecker
 
 __all__ = ["Hamming", "Positions", "Spectrum", "Subsequence"]
 
@@ -103,6 +103,11 @@ class Subsequence(ObjectKernel):
     decay: float
     alphabet: Sequence[Hashable] | None = None
     finite_with = "alphabet"
+    tex = (
+        r"\sum_{{u \in \mathcal{{A}}^{{{size}}}}} "
+        r"\left(\sum_{{i :\, {x}[i] = u}} {decay}^{{i_{{{size}}} - i_1 + 1}}\right) "
+        r"\left(\sum_{{i :\, {z}[i] = u}} {decay}^{{i_{{{size}}} - i_1 + 1}}\right)"
+    )
 
     def __post_init__(self) -> None:
         decay = real(self.decay, "decay", above=0)
@@ -144,12 +149,6 @@ class Subsequence(ObjectKernel):
                     grown[q] *= self.decay  # one more place in the gap, unless u is complete
                 grown[q][a::letters] += self.decay * grown[q - 1]
         return grown[-1]
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        def phi(s: str) -> str:
-            return rf"\sum_{{i :\, {s}[i] = u}} {number(self.decay)}^{{i_{{{self.size}}} - i_1 + 1}}"
-
-        return rf"\sum_{{u \in \mathcal{{A}}^{{{self.size}}}}} \left({phi(x)}\right) \left({phi(z)}\right)"
 
 
 def gap_weighted(s: Codes, T: Codes, *, size: int, decay: float) -> Array:
