@@ -15,6 +15,8 @@ __all__ = [
     "sigmoid_basis", "truncated_gaussian",
 ]  # fmt: skip
 
+_MOST_FEATURES = 10**7  # as (n, D) floats this is the largest map that a laptop holds for a handful of points
+
 
 def _line(x: Any) -> Array:
     """Points on a line, given as n numbers or as an (n, 1) array."""
@@ -108,11 +110,13 @@ def exponents(d: int, p: int) -> list[tuple[int, ...]]:
     >>> exponents(2, 2)
     [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
     """
+    if (count := monomial_count(d, p)) > _MOST_FEATURES:
+        raise ValueError(
+            f"degree={p} in {d} variables has {count:,} monomials, too many to write out: "
+            f"Polynomial({p}) computes their inner products in O(d)"
+        )
     factors = (f for degree in range(p + 1) for f in combinations_with_replacement(range(d), degree))
     return [tuple(f.count(j) for j in range(d)) for f in factors]
-
-
-_MOST_FEATURES = 10**7  # as (n, D) floats this is the largest map that a laptop holds for a handful of points
 
 
 def _monomials(X: Array, powers: list[tuple[int, ...]], scale: Array) -> Array:
@@ -120,15 +124,6 @@ def _monomials(X: Array, powers: list[tuple[int, ...]], scale: Array) -> Array:
     for x_j, powers_of_j in zip(X.T, zip(*powers, strict=True), strict=True):
         Phi *= np.vander(x_j, max(powers_of_j) + 1, increasing=True)[:, powers_of_j]
     return Phi
-
-
-def _exponents_within_reason(d: int, degree: int) -> list[tuple[int, ...]]:
-    if (count := monomial_count(d, degree)) > _MOST_FEATURES:
-        raise ValueError(
-            f"degree={degree} in {d} variables has {count:,} monomials, too many to write out: "
-            f"Polynomial({degree}) computes their inner products in O(d)"
-        )
-    return exponents(d, degree)
 
 
 def monomials(X: Any, degree: int, *, offset: float = 1.0) -> Array:
@@ -142,7 +137,7 @@ def monomials(X: Any, degree: int, *, offset: float = 1.0) -> Array:
     """
     X, degree = points(X, "X"), whole(degree, "degree")
     offset = real(offset, "offset", at_least=0)
-    powers = _exponents_within_reason(X.shape[1], degree)
+    powers = exponents(X.shape[1], degree)
     if offset == 0:
         powers = [m for m in powers if sum(m) == degree]
     try:
@@ -169,7 +164,7 @@ def truncated_gaussian(X: Any, *, sigma: float, degree: int) -> Array:
            [0.882497, 1.      ]])
     """
     X = points(X, "X") / real(sigma, "sigma", above=0)
-    powers = _exponents_within_reason(X.shape[1], whole(degree, "degree"))
+    powers = exponents(X.shape[1], whole(degree, "degree"))
     scale = np.exp([-sum(lgamma(e + 1) for e in m) / 2 for m in powers])
     with np.errstate(over="ignore", invalid="ignore"):
         Phi = _monomials(X, powers, scale) * np.exp(-np.einsum("ij,ij->i", X, X) / 2)[:, None]

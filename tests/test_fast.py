@@ -41,8 +41,8 @@ from kernelcourse import (
     svm_path,
     svm_sgd,
 )
+from kernelcourse._engine import blocks, svm
 from kernelcourse._engine import gram as tiles
-from kernelcourse._engine import svm
 from kernelcourse._engine import threads as fast
 from kernelcourse.linalg import solve_ridge, solve_ridges
 from kernelcourse.validation import KernelCourseWarning, square
@@ -331,7 +331,7 @@ def test_one_wrong_entry_of_a_symmetric_matrix_is_seen(way, n, rng):
 @pytest.mark.parametrize("kappa", [1, 4, 70])
 def test_nearest_points_are_those_of_the_sorted_distances(way, kappa):
     tied = np.vstack([Z[:30], Z[:40]])  # thirty points come twice: the first of equals is the nearer
-    found = tiles.nearest_points(X, tied, kappa)
+    found = blocks.nearest_points(X, tied, kappa, "euclidean")
     np.testing.assert_array_equal(found, np.argsort(cdist(X, tied, "sqeuclidean"), axis=1, kind="stable")[:, :kappa])
 
 
@@ -339,7 +339,7 @@ def test_nearest_points_among_many(way, rng):
     many = rng.integers(0, 12, size=(3000, 2)).astype(float)  # many at the same place
     D = ((X[:20, None, :2].round() - many) ** 2).sum(axis=2)
     exact = np.argsort(D, axis=1, kind="stable")[:, :5]
-    np.testing.assert_array_equal(tiles.nearest_points(X[:20, :2].round(), many, 5), exact)
+    np.testing.assert_array_equal(blocks.nearest_points(X[:20, :2].round(), many, 5, "euclidean"), exact)
     np.testing.assert_array_equal(nearest(D, 5), exact)
     np.testing.assert_array_equal(nearest(D[:3, :300], 5), nearest_by_the_book(D[:3, :300], 5))
 

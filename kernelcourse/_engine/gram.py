@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from ..kernels.kernel import Kernel, is_ours
@@ -20,7 +19,6 @@ from ..kernels.vectors import Gaussian, Laplacian, Polynomial, Radial
 from ..seam import accelerates, always
 from ..validation import Array
 from . import threads as fast
-from .steps import first_of_rows, reached
 
 ROWS, COLUMNS = 256, 256  # of a tile: 512 kB
 SMALL_PRODUCT = 2**18  # multiplications that OpenBLAS does in one thread: so ours need not wait for its own
@@ -99,19 +97,19 @@ def expand(kernel: Any, P: Any, Q: Any, a: Array, *, entries: int = 0) -> Array:
 
 def exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Array:
     r"""All $\exp(\text{factor}\, \lVert x_i - z_j \rVert^2)$, or of $\lVert x_i - z_j \rVert_1$, where factor < 0."""
-    if (loops := _loops(X, Z)) is None:
+    if (loops := loops_for(X, Z)) is None:
         return _filled(X, Z, _exp_of_distances(X, Z, factor, squared))
     K = np.empty((len(X), len(Z)))
-    _by_rows(loops.exp_of_distances, X, Z, K, Z is X, squared, factor)
+    by_rows(loops.exp_of_distances, X, Z, K, Z is X, squared, factor)
     return K
 
 
 def weighted_exp_of_distances(X: Array, Z: Array, weights: Array, factor: float, squared: bool) -> Array:
     """The matrix of `exp_of_distances` times weights, without the matrix."""
-    if (loops := _loops(X, Z)) is not None:
+    if (loops := loops_for(X, Z)) is not None:
         columns = fast.in_rows(weights.reshape(len(Z), -1).T)
         sums = np.zeros((len(X), len(columns)))
-        _by_rows(loops.weighted_exp_of_distances, X, Z, columns, sums, squared, factor)
+        by_rows(loops.weighted_exp_of_distances, X, Z, columns, sums, squared, factor)
         return sums.reshape(len(X), *weights.shape[1:])
     if not squared or _columns(X) >= FEW_COLUMNS:
         return _weigh(_exp_of_distances(X, Z, factor, squared), len(X), weights)
@@ -129,28 +127,6 @@ def integer_power(values: Array, power: int) -> Array:
         if power % 2:
             result *= values
     return result
-
-
-def nearest_points(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
-    r"""For each $x_i$ the indices of its `kappa` nearest $z_j$, the nearest first; equally near ones stay in order.
-
-    Without compiled loops, one matrix product finds for each row all that can be among the nearest, up to its rounding;
-    the distances of those few decide.
-    """
-    nearest = np.empty((len(X), kappa), dtype=np.intp)
-    if (loops := _loops(X, Z)) is not None:
-        _by_rows(loops.nearest_points, X, Z, len(Z), nearest)
-        return nearest
-    mean = Z.mean(axis=0)
-    A, B = X - mean, Z - mean
-    a, b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
-    slack = 1e-14 * X.shape[1] * (a + b.max())
-    A, B = np.column_stack([A, np.ones(len(A))]), np.column_stack([B, -b / 2])
-    for rows in fast.slabs(len(X), len(Z)):
-        S = A[rows] @ B.T  # half of |x|^2 - |x - z|^2
-        i, j = np.divmod(np.flatnonzero((reached(S, kappa) - slack[rows])[:, None] <= S), len(Z))
-        nearest[rows] = first_of_rows(i, j, np.square(X[rows][i] - Z[j]).sum(axis=1), kappa)
-    return nearest
 
 
 def _columns(X: Array) -> int:
@@ -249,11 +225,11 @@ def _cut(first: int, last: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, last)) for start in range(first, last, size)]
 
 
-def _loops(X: Array, Z: Array) -> fast.Loops:
+def loops_for(X: Array, Z: Array) -> fast.Loops:
     return fast.compiled(len(X) * len(Z)) if X.shape[1] <= MOST_COLUMNS else None
 
 
-def _by_rows(loop: Callable[..., None], X: Array, Z: Array, *rest: Any) -> None:
+def by_rows(loop: Callable[..., None], X: Array, Z: Array, *rest: Any) -> None:
     """A compiled loop over slabs of the rows of X, in threads."""
     X_, Z_T = fast.in_rows(X), fast.in_lanes(Z)
 

@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
@@ -22,7 +22,7 @@ from ..validation import Array
 
 S = TypeVar("S")
 T = TypeVar("T")
-_here = threading.local()  # what is true of this thread only
+_alone = ContextVar("alone", default=False)  # whether this is one of several jobs side by side
 Loops = Any  # the module of compiled loops, or None
 
 SLAB = 2**20  # entries of a Gram matrix that are worked on at a time: 8 MB
@@ -77,7 +77,7 @@ def threads() -> int:
 
     One of several jobs side by side has one thread.
     """
-    if getattr(_here, "side_by_side", False):
+    if _alone.get():
         return 1
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -182,11 +182,8 @@ def _restore(counts: list[tuple[Any, int]]) -> None:
 
 
 def _in_one_thread(job: Callable[[], T]) -> T:
-    _here.side_by_side = True
-    try:
-        return job()
-    finally:
-        _here.side_by_side = False
+    _alone.set(True)  # in the job's own context
+    return job()
 
 
 def _map(count: int, work: Callable[[S], T], parts: Sequence[S]) -> list[T]:
