@@ -131,11 +131,7 @@ def square(K: ArrayLike, name: str = "K") -> Array:
 
 @definition
 def is_symmetric(K: Array, slack: float = 0.0) -> bool:
-    """Whether no entry is further than `slack` from its mirror image.
-
-    >>> is_symmetric(np.array([[1.0, 2.0], [2.5, 1.0]]), 0.5)
-    True
-    """
+    """Whether no entry is further than `slack` from its mirror image."""
     return bool(np.abs(K - K.T).max() <= slack)
 
 
@@ -203,9 +199,6 @@ def offset_word(value: Any, allowed: Sequence[str] = OFFSETS, *, true: str | Non
     """`value` as what `offset` says of the constant term: there is none, or it is penalised like the rest, or free.
 
     Some methods know two of the words only. Where `offset` was True or False, `true` is what True stands for.
-
-    >>> offset_word("free")
-    'free'
     """
     if true is not None and isinstance(value, (bool, np.bool_)):
         word = true if value else "none"

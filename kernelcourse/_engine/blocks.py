@@ -25,8 +25,7 @@ from .steps import first_of_rows, reached
 def nearest_points(X: Array, Z: Array, kappa: int, metric: str) -> NDArray[np.intp]:
     """By compiled loops or one matrix product, which never hold all distances; others in slabs of rows.
 
-    The product finds for each row all that can be among the nearest, up to its rounding; the distances of those few
-    decide.
+    The product finds all that can be among the nearest, up to its rounding; the distances of those few decide.
     """
     if metric != "euclidean":
         from scipy.spatial.distance import cdist

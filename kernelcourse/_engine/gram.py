@@ -135,10 +135,7 @@ def _columns(X: Array) -> int:
 
 
 def _products(X: Array, Z: Array, scale: float = 1.0) -> Tiles:
-    r"""All $x_i^\top z_j$ times `scale`: a product for each tile, or where that cannot be in one thread, one for all.
-
-    Where Z is X, the one for all has only what lies on and above the diagonal.
-    """
+    r"""All $x_i^\top z_j$ times `scale`: one product for each tile, or where that takes more threads, one for all."""
     if (columns := _columns(X)) >= FEW_COLUMNS:
         X_, Z_T = scale * X, np.ascontiguousarray(Z.T)
         return Tiles(lambda rows, part: X_[rows] @ Z_T[:, part], columns)
