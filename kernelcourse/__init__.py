@@ -35,23 +35,8 @@ from .selection import *
 from .validation import *
 
 __version__ = "0.1.0"
-__all__: list[str] = []
-for _module in (
-    _logistic,
-    _mlp,
-    _neighbors,
-    _perceptron,
-    _ridge,
-    _softmax,
-    _svm,
-    _datasets,
-    _estimators,
-    _features,
-    _gram,
-    _kernels,
-    _scaling,
-    _seam,
-    _selection,
-    _validation,
-):
-    __all__ += _module.__all__
+__all__ = [
+    *_logistic.__all__, *_mlp.__all__, *_neighbors.__all__, *_perceptron.__all__, *_ridge.__all__, *_softmax.__all__,
+    *_svm.__all__, *_datasets.__all__, *_estimators.__all__, *_features.__all__, *_gram.__all__, *_kernels.__all__,
+    *_scaling.__all__, *_seam.__all__, *_selection.__all__, *_validation.__all__,
+]  # fmt: skip

@@ -17,18 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from .validation import Array, generator, points, real, vector, whole
 
 __all__ = [
-    "checkerboard",
-    "gaussian_mixture",
-    "noisy_polynomial",
-    "noisy_sinc",
-    "p450_chimeras",
-    "rings",
-    "small_graphs",
-    "small_texts",
-    "trend_and_wiggle",
-    "two_moons",
-    "xor",
-]
+    "checkerboard", "gaussian_mixture", "noisy_polynomial", "noisy_sinc", "p450_chimeras", "rings", "small_graphs",
+    "small_texts", "trend_and_wiggle", "two_moons", "xor",
+]  # fmt: skip
 
 Labels = NDArray[np.int64]
 Seed = np.random.Generator | int | None

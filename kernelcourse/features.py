@@ -11,15 +11,11 @@ import numpy as np
 from .validation import Array, numeric, points, real, vector, whole
 
 __all__ = [
-    "fourier_basis",
-    "gaussian_basis",
-    "identity_basis",
-    "monomial_count",
-    "monomials",
-    "polynomial_basis",
-    "sigmoid_basis",
-    "truncated_gaussian",
-]
+    "fourier_basis", "gaussian_basis", "identity_basis", "monomial_count", "monomials", "polynomial_basis",
+    "sigmoid_basis", "truncated_gaussian",
+]  # fmt: skip
+
+_MOST_FEATURES = 10**7  # as (n, D) floats this is the largest map that a laptop holds for a handful of points
 
 
 def _line(x: Any) -> Array:
@@ -38,11 +34,12 @@ def _finite(Phi: Array, what: str) -> Array:
     return Phi
 
 
-def _centers(centers: Any) -> Array:
-    centers = vector(centers, "centers")
+def _from_centers(x: Any, centers: Any, width: float) -> Array:
+    r"""All $(x_i - \mu_j) / \text{width}$."""
+    width, x, centers = real(width, "width", above=0), _line(x), vector(centers, "centers")
     if centers.size == 0:
         raise ValueError("centers must name at least one basis function, got an empty list")
-    return centers
+    return (x[:, None] - centers[None, :]) / width
 
 
 def identity_basis(X: Any) -> Array:
@@ -71,8 +68,7 @@ def gaussian_basis(x: Any, centers: Any, width: float) -> Array:
     >>> gaussian_basis([0.0], centers=[0.0, 1.0], width=1.0).round(4)
     array([[1.    , 0.6065]])
     """
-    width = real(width, "width", above=0)
-    return np.exp(-(((_line(x)[:, None] - _centers(centers)[None, :]) / width) ** 2) / 2)
+    return np.exp(-(_from_centers(x, centers, width) ** 2) / 2)
 
 
 def sigmoid_basis(x: Any, centers: Any, width: float) -> Array:
@@ -81,8 +77,7 @@ def sigmoid_basis(x: Any, centers: Any, width: float) -> Array:
     >>> sigmoid_basis([0.0], centers=[0.0], width=1.0)
     array([[0.5]])
     """
-    width = real(width, "width", above=0)
-    a = (_line(x)[:, None] - _centers(centers)[None, :]) / width
+    a = _from_centers(x, centers, width)
     return np.exp(-np.logaddexp(0, -a))  # 1 / (1 + exp(-a)), where nothing overflows
 
 
@@ -115,32 +110,20 @@ def exponents(d: int, p: int) -> list[tuple[int, ...]]:
     >>> exponents(2, 2)
     [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
     """
-    result = []
-    for degree in range(p + 1):
-        for factors in combinations_with_replacement(range(d), degree):
-            result.append(tuple(factors.count(j) for j in range(d)))
-    return result
-
-
-_MOST_FEATURES = 10**7  # as (n, D) floats this is the largest map that a laptop holds for a handful of points
+    if (count := monomial_count(d, p)) > _MOST_FEATURES:
+        raise ValueError(
+            f"degree={p} in {d} variables has {count:,} monomials, too many to write out: "
+            f"Polynomial({p}) computes their inner products in O(d)"
+        )
+    factors = (f for degree in range(p + 1) for f in combinations_with_replacement(range(d), degree))
+    return [tuple(f.count(j) for j in range(d)) for f in factors]
 
 
 def _monomials(X: Array, powers: list[tuple[int, ...]], scale: Array) -> Array:
     Phi = np.tile(scale, (len(X), 1))
-    for j, powers_of_j in enumerate(zip(*powers, strict=True)):
-        table = np.vander(X[:, j], max(powers_of_j) + 1, increasing=True)
-        Phi *= table[:, powers_of_j]
+    for x_j, powers_of_j in zip(X.T, zip(*powers, strict=True), strict=True):
+        Phi *= np.vander(x_j, max(powers_of_j) + 1, increasing=True)[:, powers_of_j]
     return Phi
-
-
-def _exponents_within_reason(d: int, degree: int) -> list[tuple[int, ...]]:
-    count = monomial_count(d, degree)
-    if count > _MOST_FEATURES:
-        raise ValueError(
-            f"degree={degree} in {d} variables has {count:,} monomials, too many to write out: "
-            f"Polynomial({degree}) computes their inner products in O(d)"
-        )
-    return exponents(d, degree)
 
 
 def monomials(X: Any, degree: int, *, offset: float = 1.0) -> Array:
@@ -154,7 +137,7 @@ def monomials(X: Any, degree: int, *, offset: float = 1.0) -> Array:
     """
     X, degree = points(X, "X"), whole(degree, "degree")
     offset = real(offset, "offset", at_least=0)
-    powers = _exponents_within_reason(X.shape[1], degree)
+    powers = exponents(X.shape[1], degree)
     if offset == 0:
         powers = [m for m in powers if sum(m) == degree]
     try:
@@ -181,7 +164,7 @@ def truncated_gaussian(X: Any, *, sigma: float, degree: int) -> Array:
            [0.882497, 1.      ]])
     """
     X = points(X, "X") / real(sigma, "sigma", above=0)
-    powers = _exponents_within_reason(X.shape[1], whole(degree, "degree"))
+    powers = exponents(X.shape[1], whole(degree, "degree"))
     scale = np.exp([-sum(lgamma(e + 1) for e in m) / 2 for m in powers])
     with np.errstate(over="ignore", invalid="ignore"):
         Phi = _monomials(X, powers, scale) * np.exp(-np.einsum("ij,ij->i", X, X) / 2)[:, None]

@@ -13,18 +13,9 @@ from .renamed import renamed
 from .validation import Array, generator, numeric, points, real, same_length, square, vector, whole
 
 __all__ = [
-    "Verdict",
-    "alignment",
-    "center",
-    "centre",
-    "feature_distances",
-    "is_psd",
-    "is_valid_kernel",
-    "normalise",
-    "normalize",
-    "squared_feature_distances",
-    "target_alignment",
-]
+    "Verdict", "alignment", "center", "centre", "feature_distances", "is_psd", "is_valid_kernel", "normalise",
+    "normalize", "squared_feature_distances", "target_alignment",
+]  # fmt: skip
 
 
 def center(K: Any, K_train: Any = None) -> Array:
@@ -37,7 +28,7 @@ def center(K: Any, K_train: Any = None) -> Array:
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    train = square(K if K_train is None else K_train, "K" if K_train is None else "K_train")
+    train = square(K) if K_train is None else square(K_train, "K_train")
     rows = points(K, "K")
     if rows.shape[1] != len(train):
         raise ValueError(f"K has {rows.shape[1]} columns, but K_train is {len(train)} x {len(train)}")
@@ -124,9 +115,8 @@ class Verdict:
             listed = np.array2string(np.asarray(self.points), precision=4) if len(self.points) <= 8 else "..."
         except ValueError:  # objects of different lengths
             listed = repr(self.points)
-        return f"not a kernel: {self.reason}\npoints =\n{listed}" + (
-            f"\na = {np.array2string(self.a, precision=4)}" if self.a is not None else ""
-        )
+        coefficients = "" if self.a is None else f"\na = {np.array2string(self.a, precision=4)}"
+        return f"not a kernel: {self.reason}\npoints =\n{listed}{coefficients}"
 
 
 def is_valid_kernel(
@@ -161,7 +151,7 @@ def is_valid_kernel(
                 raise
             refused = error  # this kernel does not take such points: too large, or of another dimension
             continue
-        found = _counterexample(k, X, K, tol, trial + 1)
+        found = _counterexample(X, K, tol, trial + 1)
         if found is not None and (best is None or len(found.points) < len(best.points)):
             best = found
         if best is not None and (len(best.points) <= 2 or trial > 20):
@@ -177,14 +167,9 @@ def _pool(sample: Any) -> Any:
     """Points to choose from: rows of numbers as an array, other objects as a list."""
     if len(sample) == 0:
         raise ValueError("sample must hold at least one point, got none")
-    if isinstance(sample[0] if isinstance(sample, (list, tuple)) else None, (str, set, frozenset)):
-        return list(sample)
-    array = np.asarray(sample) if hasattr(sample, "shape") or _is_rectangular(sample) else None
-    return list(sample) if array is None or array.ndim < 2 else array
-
-
-def _is_rectangular(rows: Any) -> bool:
-    return all(isinstance(row, (list, tuple, np.ndarray)) for row in rows) and len({len(row) for row in rows}) == 1
+    rows = all(isinstance(row, (list, tuple, np.ndarray)) for row in sample) and len({len(row) for row in sample}) == 1
+    array = np.asarray(sample) if rows or hasattr(sample, "shape") else np.empty(0)
+    return array if array.ndim > 1 else list(sample)
 
 
 def _draw(sample: Any, n: int, trial: int, rng: np.random.Generator) -> Any:
@@ -192,8 +177,7 @@ def _draw(sample: Any, n: int, trial: int, rng: np.random.Generator) -> Any:
     if callable(sample):
         return sample(n, rng)
     if sample is not None:
-        chosen = rng.permutation(len(sample))[:n]
-        return sample[chosen] if isinstance(sample, np.ndarray) else [sample[i] for i in chosen]
+        return _pick(sample, rng.permutation(len(sample))[:n])
     return rng.normal(size=(n, 1 + trial % 2)) * 2.0 ** rng.integers(-2, 5)
 
 
@@ -214,7 +198,7 @@ def _matrix(k: Callable[..., Any], X: Any) -> Array:
     return numeric(K, "the matrix of k(x_i, x_j)")
 
 
-def _counterexample(k: Any, X: Any, K: Array, tol: float, tried: int) -> Verdict | None:
+def _counterexample(X: Any, K: Array, tol: float, tried: int) -> Verdict | None:
     scale = max(float(np.abs(K).max()), np.finfo(float).tiny)
     gap = np.abs(K - K.T)
     if gap.max() > max(tol, 1e-12) * scale:
@@ -234,7 +218,7 @@ def _counterexample(k: Any, X: Any, K: Array, tol: float, tried: int) -> Verdict
     return Verdict(False, tried, _pick(X, kept), K, a, value, f"a'Ka = {value:.4g} < 0 on {len(kept)} points")
 
 
-def _pick(X: Any, indices: list[int]) -> Any:
+def _pick(X: Any, indices: Any) -> Any:
     return X[indices] if isinstance(X, np.ndarray) else [X[i] for i in indices]
 
 

@@ -17,17 +17,9 @@ from .seam import definition
 from .validation import Array, generator, numeric, real, same_kind, same_length, square, vector, warn, whole
 
 __all__ = [
-    "accuracy",
-    "alignment_weights",
-    "choose_kernel",
-    "cross_validate",
-    "grid_search",
-    "k_fold",
-    "leave_one_out",
-    "leave_one_out_by_the_book",
-    "mean_squared_error",
-    "monte_carlo",
-]
+    "accuracy", "alignment_weights", "choose_kernel", "cross_validate", "grid_search", "k_fold", "leave_one_out",
+    "leave_one_out_by_the_book", "mean_squared_error", "monte_carlo",
+]  # fmt: skip
 
 Split = tuple[Any, Any]  # indices of the training points, indices of the points held out
 Metric = Callable[[Any, Any], float]  # of the targets and the predictions

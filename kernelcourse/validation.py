@@ -79,17 +79,12 @@ def points(X: ArrayLike, name: str = "X") -> Array:
     """`X` as n points in rows: a finite float array of shape (n, d) with n, d >= 1."""
     array = numeric(X, name)
     if array.ndim != 2:
-        hint = ""
-        if array.ndim == 1:
-            hint = (
-                f". Reshape your data: {name}[:, None] for {array.size} points on a line, {name}[None, :] for one point"
-            )
+        hint = f"{name}[:, None] for {array.size} points on a line, {name}[None, :] for one point"
+        hint = f". Reshape your data: {hint}" if array.ndim == 1 else ""
         raise ValueError(f"{name} must be 2-D, one point a row, got shape {array.shape}{hint}")
-    n, d = array.shape
-    if n == 0:
-        raise ValueError(f"{name} has 0 sample(s) (shape={array.shape}) while a minimum of 1 is required.")
-    if d == 0:
-        raise ValueError(f"{name} has 0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
+    for length, what in zip(array.shape, ("sample", "feature"), strict=True):  # scikit-learn's words
+        if length == 0:
+            raise ValueError(f"{name} has 0 {what}(s) (shape={array.shape}) while a minimum of 1 is required.")
     return array
 
 
@@ -123,8 +118,7 @@ def _is_text(labels: Any) -> bool:
 def square(K: ArrayLike, name: str = "K") -> Array:
     """`K` as a finite square float matrix that is symmetric up to rounding."""
     array = points(K, name)
-    n, m = array.shape
-    if n != m:
+    if array.shape[0] != array.shape[1]:
         raise ValueError(f"{name} must be square, got shape {array.shape}")
     if not is_symmetric(array) and not is_symmetric(array, 1e-6 * float(np.abs(array).max())):  # of single precision
         i, j = np.unravel_index(np.argmax(np.abs(array - array.T)), array.shape)
@@ -137,37 +131,30 @@ def square(K: ArrayLike, name: str = "K") -> Array:
 
 @definition
 def is_symmetric(K: Array, slack: float = 0.0) -> bool:
-    """Whether no entry is further than `slack` from its mirror image.
-
-    >>> is_symmetric(np.array([[1.0, 2.0], [2.5, 1.0]]), 0.5)
-    True
-    """
+    """Whether no entry is further than `slack` from its mirror image."""
     return bool(np.abs(K - K.T).max() <= slack)
 
 
 def signs(y: ArrayLike, name: str = "y", *, length: int | None = None) -> Array:
     """`y` as a vector of labels -1 and +1."""
-    array = vector(y, name, length=length)
-    if not np.isin(array, (-1.0, 1.0)).all():
-        raise ValueError(f"{name} must hold the labels -1 and +1, got {np.unique(array)[:5]}")
-    return array
+    return _two_labels(vector(y, name, length=length), name, (-1, 1), "-1 and +1")
 
 
 def zero_one(y: ArrayLike, name: str = "y", *, length: int | None = None) -> Array:
     """`y` as a vector of labels 0 and 1."""
-    array = vector(y, name, length=length)
-    if not np.isin(array, (0.0, 1.0)).all():
-        raise ValueError(f"{name} must hold the labels 0 and 1, got {np.unique(array)[:5]}")
-    return array
+    return _two_labels(vector(y, name, length=length), name, (0, 1), "0 and 1")
+
+
+def _two_labels(y: Array, name: str, labels: tuple[int, int], words: str) -> Array:
+    if not np.isin(y, labels).all():
+        raise ValueError(f"{name} must hold the labels {words}, got {np.unique(y)[:5]}")
+    return y
 
 
 def real(value: Any, name: str, *, above: float | None = None, at_least: float | None = None) -> float:
     """`value` as a finite float, optionally `> above` or `>= at_least`."""
-    wanted = "a finite number"
-    if above is not None:
-        wanted += f" > {above:g}"
-    if at_least is not None:
-        wanted += f" >= {at_least:g}"
+    wanted = "a finite number" + ("" if above is None else f" > {above:g}")
+    wanted += "" if at_least is None else f" >= {at_least:g}"
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
@@ -191,10 +178,10 @@ def flag(value: Any, name: str) -> bool:
 
 def whole(value: Any, name: str, *, at_least: int = 0) -> int:
     """`value` as a whole number `>= at_least`."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be a whole number >= {at_least}, got {value!r}")
-    if value < at_least:
-        raise ValueError(f"{name} must be a whole number >= {at_least}, got {value!r}")
+    wrong_type = isinstance(value, bool) or not isinstance(value, numbers.Integral)
+    if wrong_type or value < at_least:
+        kind = TypeError if wrong_type else ValueError
+        raise kind(f"{name} must be a whole number >= {at_least}, got {value!r}")
     return int(value)
 
 
@@ -212,9 +199,6 @@ def offset_word(value: Any, allowed: Sequence[str] = OFFSETS, *, true: str | Non
     """`value` as what `offset` says of the constant term: there is none, or it is penalised like the rest, or free.
 
     Some methods know two of the words only. Where `offset` was True or False, `true` is what True stands for.
-
-    >>> offset_word("free")
-    'free'
     """
     if true is not None and isinstance(value, (bool, np.bool_)):
         word = true if value else "none"
@@ -227,11 +211,13 @@ def generator(rng: Any, name: str = "rng") -> np.random.Generator:
     """`rng` as a numpy Generator: one is passed through, a whole number seeds a new one, None draws a fresh seed."""
     if isinstance(rng, np.random.RandomState):  # what scikit-learn users have at hand
         return np.random.default_rng(rng.randint(2**31))
-    if rng is not None and not isinstance(rng, (np.random.Generator, numbers.Integral)):
+    if rng is None or isinstance(rng, np.random.Generator):
+        return np.random.default_rng(rng)
+    if not isinstance(rng, numbers.Integral):
         raise TypeError(f"{name} must be a numpy Generator, a whole number or None, got {rng!r}")
-    if isinstance(rng, numbers.Integral) and rng < 0:
+    if rng < 0:
         raise ValueError(f"{name} must be a seed >= 0, got {rng!r}")
-    return np.random.default_rng(int(rng) if isinstance(rng, numbers.Integral) else rng)
+    return np.random.default_rng(int(rng))
 
 
 def from_sklearn(module: str, name: str, ours: type) -> type:

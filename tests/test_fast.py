@@ -41,8 +41,8 @@ from kernelcourse import (
     svm_path,
     svm_sgd,
 )
+from kernelcourse._engine import blocks, svm
 from kernelcourse._engine import gram as tiles
-from kernelcourse._engine import pools, svm
 from kernelcourse._engine import threads as fast
 from kernelcourse.linalg import solve_ridge, solve_ridges
 from kernelcourse.validation import KernelCourseWarning, square
@@ -82,7 +82,7 @@ def test_jobs_side_by_side_keep_their_order_and_their_errors(way):
 @pytest.fixture
 def several_threads():
     """The linear algebra with several threads, which the tests do without otherwise; how many each library has."""
-    libraries = pools.controller().lib_controllers
+    libraries = fast.controller().lib_controllers
     had = [library.num_threads for library in libraries]
     set_threads(libraries, [3] * len(libraries))
     before = threads_of_the_linear_algebra()
@@ -98,7 +98,7 @@ def set_threads(libraries, counts):
 
 
 def threads_of_the_linear_algebra():
-    return [library.num_threads for library in pools.controller().lib_controllers]
+    return [library.num_threads for library in fast.controller().lib_controllers]
 
 
 def test_the_linear_algebra_gets_its_threads_back(way, several_threads):
@@ -142,7 +142,7 @@ def test_a_limit_of_the_user_stays(several_threads):
 
 
 def test_without_threadpoolctl_one_job_follows_the_other(monkeypatch):
-    monkeypatch.setattr(pools, "controller", lambda: None)
+    monkeypatch.setattr(fast, "controller", lambda: None)
     assert fast.side_by_side([threading.current_thread, threading.current_thread]) == [threading.main_thread()] * 2
 
 
@@ -223,24 +223,6 @@ def test_matrices_are_the_formula_in_tiles_and_triangles(way, k, formula, n, rng
         np.testing.assert_allclose(k.times(A, Z, weights, entries=200), formula(A, Z) @ weights, rtol=1e-12, atol=1e-11)
 
 
-@pytest.mark.parametrize(("k", "formula"), FORMULAS, ids=lambda v: repr(v) if not callable(v) else "")
-def test_a_matrix_is_put_where_there_is_room(way, k, formula):
-    room = np.full((95, 70), np.nan)
-    found = tiles.into(k, room, X, Z)
-    assert np.shares_memory(found, room) and np.isnan(room[90:]).all()
-    np.testing.assert_array_equal(found, k(X, Z))
-    np.testing.assert_allclose(tiles.into(k, np.empty((90, 90)), X, X), formula(X, X), rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("base", [Gaussian, Laplacian])
-def test_a_subclass_with_a_formula_of_its_own_is_put_there_too(base):
-    class Doubled(base):
-        def formula(self, X, Z):
-            return 2 * super().formula(X, Z)
-
-    np.testing.assert_array_equal(tiles.into(Doubled(1.0), np.empty((90, 70)), X, Z), 2 * base(1.0)(X, Z))
-
-
 def test_many_columns_go_by_one_product(way, rng):
     wide = rng.normal(size=(30, tiles.MOST_COLUMNS + 8))
     exact = np.exp(-cdist(wide, wide, "sqeuclidean") / 50)
@@ -252,12 +234,12 @@ def test_many_columns_go_by_one_product(way, rng):
 def test_large_products_with_weights_are_made_in_slabs(way, monkeypatch, rng):
     made = []
 
-    def some_rows(A, B, factor):
+    def some_rows(A, B, *rest):
         made.append(len(A))
-        return whole(A, B, factor)
+        return whole(A, B, *rest)
 
-    whole = tiles.exp_of_squared_distances
-    monkeypatch.setattr(tiles, "exp_of_squared_distances", some_rows)
+    whole = tiles.exp_of_distances
+    monkeypatch.setattr(tiles, "exp_of_distances", some_rows)
     monkeypatch.setattr(fast, "slabs", lambda n, m, entries=200: original(n, m, min(entries, 200)))
     monkeypatch.setattr(fast, "can_limit", lambda: False)
     monkeypatch.setattr(tiles, "SMALL_PRODUCT", 0)
@@ -290,7 +272,7 @@ def test_weights_that_do_not_fit_the_points_are_refused():
 )  # a product for every tile, of fewer columns where it has to be small, one product for all where it cannot be
 def test_matrices_larger_than_a_tile(way, k, formula, d, limit, monkeypatch, rng):
     if not limit:
-        monkeypatch.setattr(pools, "controller", lambda: None)
+        monkeypatch.setattr(fast, "controller", lambda: None)
     many = rng.normal(size=(333, d)) / np.sqrt(d)
     few = many[100:271]
     gram = k(many)
@@ -349,7 +331,7 @@ def test_one_wrong_entry_of_a_symmetric_matrix_is_seen(way, n, rng):
 @pytest.mark.parametrize("kappa", [1, 4, 70])
 def test_nearest_points_are_those_of_the_sorted_distances(way, kappa):
     tied = np.vstack([Z[:30], Z[:40]])  # thirty points come twice: the first of equals is the nearer
-    found = tiles.nearest_points(X, tied, kappa)
+    found = blocks.nearest_points(X, tied, kappa, "euclidean")
     np.testing.assert_array_equal(found, np.argsort(cdist(X, tied, "sqeuclidean"), axis=1, kind="stable")[:, :kappa])
 
 
@@ -357,7 +339,7 @@ def test_nearest_points_among_many(way, rng):
     many = rng.integers(0, 12, size=(3000, 2)).astype(float)  # many at the same place
     D = ((X[:20, None, :2].round() - many) ** 2).sum(axis=2)
     exact = np.argsort(D, axis=1, kind="stable")[:, :5]
-    np.testing.assert_array_equal(tiles.nearest_points(X[:20, :2].round(), many, 5), exact)
+    np.testing.assert_array_equal(blocks.nearest_points(X[:20, :2].round(), many, 5, "euclidean"), exact)
     np.testing.assert_array_equal(nearest(D, 5), exact)
     np.testing.assert_array_equal(nearest(D[:3, :300], 5), nearest_by_the_book(D[:3, :300], 5))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import pairwise
+from operator import iadd
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,34 @@ from ..scaling import blocks
 from ..seam import accelerates, always
 from ..validation import Array
 from . import gram, threads
+from .steps import first_of_rows, reached
 
 
 @accelerates(classifiers.nearest_points, rtol=0, atol=0)
 def nearest_points(X: Array, Z: Array, kappa: int, metric: str) -> NDArray[np.intp]:
-    """By compiled loops or one matrix product, which never hold all distances; others in slabs of rows."""
-    if metric == "euclidean":
-        return gram.nearest_points(X, Z, kappa)
-    from scipy.spatial.distance import cdist
+    """By compiled loops or one matrix product, which never hold all distances; others in slabs of rows.
 
-    distances = (cdist(X[rows], Z, metric) for rows in threads.slabs(len(X), len(Z)))
-    return np.concatenate([neighbors.nearest(D, kappa) for D in distances])
+    The product finds all that can be among the nearest, up to its rounding; the distances of those few decide.
+    """
+    if metric != "euclidean":
+        from scipy.spatial.distance import cdist
+
+        distances = (cdist(X[rows], Z, metric) for rows in threads.slabs(len(X), len(Z)))
+        return np.concatenate([neighbors.nearest(D, kappa) for D in distances])
+    nearest = np.empty((len(X), kappa), dtype=np.intp)
+    if (loops := gram.loops_for(X, Z)) is not None:
+        gram.by_rows(loops.nearest_points, X, Z, len(Z), nearest)
+        return nearest
+    mean = Z.mean(axis=0)
+    A, B = X - mean, Z - mean
+    a, b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
+    slack = 1e-14 * X.shape[1] * (a + b.max())
+    A, B = np.column_stack([A, np.ones(len(A))]), np.column_stack([B, -b / 2])
+    for rows in threads.slabs(len(X), len(Z)):
+        S = A[rows] @ B.T  # half of |x|^2 - |x - z|^2
+        i, j = np.divmod(np.flatnonzero((reached(S, kappa) - slack[rows])[:, None] <= S), len(Z))
+        nearest[rows] = first_of_rows(i, j, np.square(X[rows][i] - Z[j]).sum(axis=1), kappa)
+    return nearest
 
 
 @accelerates(classifiers.labels_in_feature_space, rtol=0, atol=0)
@@ -51,14 +69,9 @@ def sum_over_blocks(
     jobs = [partial(_share, work, features, P, parts[first:last]) for first, last in pairwise(cuts) if first < last]
     total, *others = threads.side_by_side(jobs)
     for part in others:
-        total = tuple(_added(entry, more) for entry, more in zip(total, part, strict=True))
+        total = tuple(map(iadd, total, part))  # in place where they are arrays
     return total
 
 
 def _share(work: Callable[..., Any], features: Any, P: Any, parts: list[slice]) -> Any:
     return work((block, features.rows(P[block])) for block in parts)
-
-
-def _added(entry: Any, more: Any) -> Any:
-    entry += more  # in place where it is an array
-    return entry

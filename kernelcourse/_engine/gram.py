@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from ..kernels.kernel import Kernel, is_ours
@@ -40,17 +39,6 @@ class Tiles(NamedTuple):
     room: Array | None = None  # for the matrix, where the tiles lie in it
 
 
-# ---------------------------------------------------------------- the twins
-
-
-def _gaussian_factor(kernel: Gaussian) -> float:
-    return -0.5 / max(kernel.sigma * kernel.sigma, TINY)
-
-
-def _laplacian_factor(kernel: Laplacian) -> float:
-    return -1 / max(kernel.length, TINY)
-
-
 def _suit(X: Array, Z: Array, worth: int = WORTH_TILES) -> bool:
     """Points with the same number of columns (the formula refuses others), and enough of them."""
     return X.shape[1] == Z.shape[1] and (always() or len(X) * len(Z) >= worth)
@@ -60,18 +48,17 @@ def _suit_distances(X: Array, Z: Array) -> bool:
     return _suit(X, Z, WORTH_TILES if X.shape[1] <= 4 else 2 * WORTH_TILES // X.shape[1])
 
 
+def _exponent(kernel: Gaussian | Laplacian) -> tuple[float, bool]:
+    """What the distances are multiplied with, and whether they are squared."""
+    if isinstance(kernel, Gaussian):
+        return -0.5 / max(kernel.sigma * kernel.sigma, TINY), True
+    return -1 / max(kernel.length, TINY), False
+
+
 @accelerates(Gaussian.formula)
-def gaussian(kernel: Gaussian, X: Array, Z: Array, room: Array | None = None) -> Array:
-    if not _suit_distances(X, Z):
-        return NotImplemented
-    return exp_of_squared_distances(X, Z, _gaussian_factor(kernel), room)
-
-
 @accelerates(Laplacian.formula)
-def laplacian(kernel: Laplacian, X: Array, Z: Array, room: Array | None = None) -> Array:
-    if not _suit_distances(X, Z):
-        return NotImplemented
-    return exp_of_absolute_distances(X, Z, _laplacian_factor(kernel), room)
+def exponential(kernel: Gaussian | Laplacian, X: Array, Z: Array) -> Array:
+    return exp_of_distances(X, Z, *_exponent(kernel)) if _suit_distances(X, Z) else NotImplemented
 
 
 @accelerates(Radial.formula)
@@ -87,7 +74,12 @@ def radial(kernel: Radial, X: Array, Z: Array) -> Array:
 def polynomial(kernel: Polynomial, X: Array, Z: Array) -> Array:
     if not _suit(X, Z):
         return NotImplemented
-    return of_products(X, Z, lambda s: integer_power(s + kernel.offset, kernel.degree))
+    products = _products(X, Z)
+
+    def values(rows: slice, columns: slice) -> Array:
+        return integer_power(products.values(rows, columns) + kernel.offset, kernel.degree)
+
+    return _filled(X, Z, products._replace(values=values))
 
 
 @accelerates(Power.value)
@@ -98,76 +90,31 @@ def power(kernel: Power, k: Array) -> Array:
 @accelerates(Kernel.expand)
 def expand(kernel: Any, P: Any, Q: Any, a: Array, *, entries: int = 0) -> Array:
     """Sums over exponentials without the matrix, whatever `entries` allows; of other kernels, the definition's."""
-    plain = getattr(type(kernel).formula, "plain", None)
-    if plain not in _EXPONENTIALS or not _suit_distances(P, Q):
+    if type(kernel).formula not in (Gaussian.formula, Laplacian.formula) or not _suit_distances(P, Q):
         return NotImplemented
-    factor, squared = _EXPONENTIALS[plain]
-    return weighted_exp_of_distances(P, Q, a, factor(kernel), squared=squared)
+    return weighted_exp_of_distances(P, Q, a, *_exponent(kernel))
 
 
-_EXPONENTIALS: dict[Any, tuple[Callable[[Any], float], bool]] = {
-    Gaussian.formula.plain: (_gaussian_factor, True),  # type: ignore[attr-defined]
-    Laplacian.formula.plain: (_laplacian_factor, False),  # type: ignore[attr-defined]
-}
-
-
-def into(kernel: Kernel, room: Array, P: Any, Q: Any) -> Array:
-    """`kernel.formula(P, Q)` in the first rows of `room`, which has a column for each point of Q; returns those rows.
-
-    For one block of rows after the other: asking the system for new memory each time takes time of its own.
-    """
-    K = room[: len(P)]
-    twin = {Gaussian.formula: gaussian, Laplacian.formula: laplacian}.get(type(kernel).formula)
-    if twin is None or twin(kernel, P, Q, room=K) is NotImplemented:
-        K[:] = kernel.formula(P, Q)
+def exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Array:
+    r"""All $\exp(\text{factor}\, \lVert x_i - z_j \rVert^2)$, or of $\lVert x_i - z_j \rVert_1$, where factor < 0."""
+    if (loops := loops_for(X, Z)) is None:
+        return _filled(X, Z, _exp_of_distances(X, Z, factor, squared))
+    K = np.empty((len(X), len(Z)))
+    by_rows(loops.exp_of_distances, X, Z, K, Z is X, squared, factor)
     return K
 
 
-# ---------------------------------------------------------------- matrices
-
-
-def of_products(X: Array, Z: Array, profile: Profile) -> Array:
-    r"""`profile` of all $x_i^\top z_j$."""
-    products = _products(X, Z)
-    return _filled(X, Z, products._replace(values=lambda rows, part: profile(products.values(rows, part))))
-
-
-def exp_of_squared_distances(X: Array, Z: Array, factor: float, room: Array | None = None) -> Array:
-    r"""All $\exp(\text{factor}\, \lVert x_i - z_j \rVert^2)$, where factor < 0; in `room`, if there is one.
-
-    Without compiled loops, $\lVert x_i\rVert^2 - 2 x_i^\top z_j + \lVert z_j\rVert^2$ takes all distances from one
-    product. Its rounding stays below 1e-10 in the exponent; where it would not, each distance is computed by itself.
-    """
-    if (loops := _loops(X, Z)) is not None:
-        return _compiled(loops, X, Z, factor, squared=True, room=room)
-    return _filled(X, Z, _exp_of_squared_distances(X, Z, factor), room)
-
-
-def exp_of_absolute_distances(X: Array, Z: Array, factor: float, room: Array | None = None) -> Array:
-    r"""All $\exp(\text{factor}\, \lVert x_i - z_j \rVert_1)$, where factor < 0; in `room`, if there is one."""
-    if (loops := _loops(X, Z)) is not None:
-        return _compiled(loops, X, Z, factor, squared=False, room=room)
-    return _filled(X, Z, _distances(X, Z, "cityblock", lambda D: _exp(D, factor)), room)
-
-
-def weighted_exp_of_distances(X: Array, Z: Array, weights: Array, factor: float, *, squared: bool) -> Array:
-    """The matrix of `exp_of_squared_distances`, or of absolute ones, times weights, without the matrix."""
-    if (loops := _loops(X, Z)) is not None:
-        X_, Z_T = fast.in_rows(X), fast.in_lanes(Z)
+def weighted_exp_of_distances(X: Array, Z: Array, weights: Array, factor: float, squared: bool) -> Array:
+    """The matrix of `exp_of_distances` times weights, without the matrix."""
+    if (loops := loops_for(X, Z)) is not None:
         columns = fast.in_rows(weights.reshape(len(Z), -1).T)
         sums = np.zeros((len(X), len(columns)))
-
-        def work(rows: slice) -> None:
-            loops.weighted_exp_of_distances(X_, Z_T, columns, sums, rows.start, rows.stop, squared, factor)
-
-        fast.in_threads(work, fast.slabs(len(X), len(Z), ENTRIES), len(X) * len(Z))
+        by_rows(loops.weighted_exp_of_distances, X, Z, columns, sums, squared, factor)
         return sums.reshape(len(X), *weights.shape[1:])
-    if not squared:
-        return _weigh(_distances(X, Z, "cityblock", lambda D: _exp(D, factor)), len(X), weights)
-    if _columns(X) >= FEW_COLUMNS:
-        return _weigh(_exp_of_squared_distances(X, Z, factor), len(X), weights)
+    if not squared or _columns(X) >= FEW_COLUMNS:
+        return _weigh(_exp_of_distances(X, Z, factor, squared), len(X), weights)
     parts = [X[rows] for rows in fast.slabs(len(X), len(Z))]
-    return np.concatenate([exp_of_squared_distances(part, Z, factor) @ weights for part in parts])
+    return np.concatenate([exp_of_distances(part, Z, factor, squared) @ weights for part in parts])
 
 
 def integer_power(values: Array, power: int) -> Array:
@@ -182,55 +129,13 @@ def integer_power(values: Array, power: int) -> Array:
     return result
 
 
-def nearest_points(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
-    r"""For each $x_i$ the indices of its `kappa` nearest $z_j$, the nearest first; equally near ones stay in order.
-
-    Without compiled loops, one matrix product finds for each row all that can be among the nearest, up to its rounding;
-    the distances of those few decide.
-    """
-    nearest = np.empty((len(X), kappa), dtype=np.intp)
-    if (loops := _loops(X, Z)) is not None:
-        X_, Z_T = fast.in_rows(X), fast.in_lanes(Z)
-
-        def work(rows: slice) -> None:
-            loops.nearest_points(X_, Z_T, len(Z), nearest, rows.start, rows.stop)
-
-        fast.in_threads(work, fast.slabs(len(X), len(Z), ENTRIES), len(X) * len(Z))
-        return nearest
-    mean = Z.mean(axis=0)
-    A, B = X - mean, Z - mean
-    a, b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
-    slack = 1e-14 * X.shape[1] * (a + b.max())
-    A, B = np.column_stack([A, np.ones(len(A))]), np.column_stack([B, -b / 2])
-    for rows in fast.slabs(len(X), len(Z)):
-        S = A[rows] @ B.T  # half of |x|^2 - |x - z|^2
-        i, j = np.divmod(np.flatnonzero((_reached(S, kappa) - slack[rows])[:, None] <= S), len(Z))
-        distances = np.square(X[rows][i] - Z[j]).sum(axis=1)
-        order = np.lexsort((distances, i))  # by rows, the nearest first; a stable sort, so equals stay in order
-        first = np.searchsorted(i, np.arange(len(S)))
-        nearest[rows] = j[order][first[:, None] + np.arange(kappa)]
-    return nearest
-
-
-def _reached(S: Array, kappa: int, block: int = 64) -> Array:
-    """In each row, a number that at least `kappa` entries reach and few others: the kappa-th of the blocks' maxima."""
-    m, n = S.shape
-    if n < 4 * kappa * block:
-        return np.partition(S, n - kappa, axis=1)[:, n - kappa]
-    maxima = S[:, : n - n % block].reshape(m, -1, block).max(axis=2)
-    return np.partition(maxima, -kappa, axis=1)[:, -kappa]
-
-
 def _columns(X: Array) -> int:
     """How many columns a tile may have, if it is to be a product of vectors as long as these, in one thread."""
     return COLUMNS if fast.can_limit() else min(COLUMNS, SMALL_PRODUCT // (ROWS * max(1, X.shape[1])))
 
 
 def _products(X: Array, Z: Array, scale: float = 1.0) -> Tiles:
-    r"""All $x_i^\top z_j$ times `scale`: a product for each tile, or where that cannot be in one thread, one for all.
-
-    Where Z is X, the one for all has only what lies on and above the diagonal.
-    """
+    r"""All $x_i^\top z_j$ times `scale`: one product for each tile, or where that takes more threads, one for all."""
     if (columns := _columns(X)) >= FEW_COLUMNS:
         X_, Z_T = scale * X, np.ascontiguousarray(Z.T)
         return Tiles(lambda rows, part: X_[rows] @ Z_T[:, part], columns)
@@ -238,7 +143,13 @@ def _products(X: Array, Z: Array, scale: float = 1.0) -> Tiles:
     return Tiles(lambda rows, columns: K[rows, columns], room=K)
 
 
-def _exp_of_squared_distances(X: Array, Z: Array, factor: float) -> Tiles:
+def _exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Tiles:
+    r"""The squares as $\lVert x_i\rVert^2 - 2 x_i^\top z_j + \lVert z_j\rVert^2$, from products of tiles.
+
+    Rounding stays below 1e-10 in the exponent; where it would not, each distance is computed by itself.
+    """
+    if not squared:
+        return _distances(X, Z, "cityblock", lambda D: _exp(D, factor))
     with np.errstate(over="ignore", invalid="ignore"):
         mean = X.mean(axis=0)  # distances do not change, but far from the origin the three terms would cancel badly
         A = X - mean
@@ -276,11 +187,10 @@ def _exp(D: Array, factor: float) -> Array:
     return np.exp(D, out=D)
 
 
-def _filled(X: Array, Z: Array, tiles: Tiles, room: Array | None = None) -> Array:
+def _filled(X: Array, Z: Array, tiles: Tiles) -> Array:
     """The matrix, its tiles made in threads; where Z is X, each also gives its mirror image."""
     n, m, symmetric = len(X), len(Z), Z is X
-    wanted = room if room is not None else tiles.room
-    K = np.empty((n, m)) if wanted is None else wanted
+    K = np.empty((n, m)) if tiles.room is None else tiles.room
 
     def work(rows: slice) -> None:
         for part in [rows, *_cut(rows.stop, m, tiles.columns)] if symmetric else _cut(0, m, tiles.columns):
@@ -312,16 +222,15 @@ def _cut(first: int, last: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, last)) for start in range(first, last, size)]
 
 
-def _loops(X: Array, Z: Array) -> fast.Loops:
+def loops_for(X: Array, Z: Array) -> fast.Loops:
     return fast.compiled(len(X) * len(Z)) if X.shape[1] <= MOST_COLUMNS else None
 
 
-def _compiled(loops: fast.Loops, X: Array, Z: Array, factor: float, *, squared: bool, room: Array | None) -> Array:
-    K = np.empty((len(X), len(Z))) if room is None else room
+def by_rows(loop: Callable[..., None], X: Array, Z: Array, *rest: Any) -> None:
+    """A compiled loop over slabs of the rows of X, in threads."""
     X_, Z_T = fast.in_rows(X), fast.in_lanes(Z)
 
     def work(rows: slice) -> None:
-        loops.exp_of_distances(X_, Z_T, K, rows.start, rows.stop, Z is X, squared, factor)
+        loop(X_, Z_T, rows.start, rows.stop, *rest)
 
-    fast.in_threads(work, fast.slabs(len(X), len(Z), ENTRIES), K.size)
-    return K
+    fast.in_threads(work, fast.slabs(len(X), len(Z), ENTRIES), len(X) * len(Z))

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas, lapack, solve_triangular
+from scipy.linalg import blas, cython_blas, cython_lapack, lapack, solve_triangular
 
 from .. import linalg, validation
 from ..linalg import EPS, largest_row_sum, norm_in_doubt, nuggets, solve_by_eigenvalues
 from ..seam import accelerates, always
 from ..validation import Array
-from .lapack import call
 from .threads import compiled, in_threads, slabs
 
 TILE = 128  # rows and columns of a matrix that are looked at together
-
-
-# ---------------------------------------------------------------- arguments
 
 
 @accelerates(validation.square)
@@ -54,9 +52,6 @@ def is_symmetric(K: Array, slack: float = 0.0) -> bool:
 
 def _tiles(K: Array) -> list[slice]:
     return list(slabs(len(K), 1, entries=TILE))
-
-
-# ---------------------------------------------------------------- systems
 
 
 @accelerates(linalg.solve_ridge, rtol=1e-9, atol=1e-9)
@@ -131,18 +126,10 @@ def add_squares(G: Array, Phi: Array) -> Any:
     return None
 
 
-# ---------------------------------------------------------------- what the solvers of the engine are made of
-
-
 def factor(A: Array) -> int:
     r"""Put the Cholesky factor of A, which is stored by rows, in the place of what is on and above its diagonal.
 
     It is L transposed: LAPACK counts by columns. Returns 0, or at which row the factorisation broke down.
-
-    >>> A = np.array([[4.0, 2.0], [2.0, 5.0]])
-    >>> factor(A), A
-    (0, array([[2., 1.],
-           [2., 2.]]))
     """
     failed = ctypes.c_int(0)
     call("dpotrf", b"L", len(A), A, max(1, len(A)), failed)
@@ -150,15 +137,9 @@ def factor(A: Array) -> int:
 
 
 def times(K: Array, v: Array) -> Array:
-    """K v for a symmetric K, of which only one triangle is read: half the time where memory is what limits it.
-
-    A small K is in the processor's cache, and numpy is called faster.
-
-    >>> times(np.array([[1.0, 2.0], [2.0, 4.0]]), np.array([1.0, 1.0]))
-    array([3., 6.])
-    """
+    """K v for a symmetric K, of which only one triangle is read: half the time where memory is what limits it."""
     K = np.asarray(K, dtype=float)
-    if len(K) < 500 and not always():
+    if len(K) < 500 and not always():  # in the processor's cache, and numpy is called faster
         return K @ v
     K = K if K.flags.forc else np.ascontiguousarray(K)  # by rows or by columns is the same, but for the triangle
     product = np.empty(len(K))
@@ -167,11 +148,35 @@ def times(K: Array, v: Array) -> Array:
 
 
 def add_multiple(f: Array, c: float, x: Array) -> None:
-    """f += c x, in one pass over both; numpy takes two.
-
-    >>> f = np.array([1.0, 2.0])
-    >>> add_multiple(f, 3.0, np.array([1.0, 10.0]))
-    >>> f
-    array([ 4., 32.])
-    """
+    """f += c x, in one pass over both; numpy takes two."""
     blas.daxpy(x, f, len(f), c)
+
+
+def call(routine: str, *arguments: Any) -> None:
+    """A routine of scipy's BLAS or LAPACK by its name, its arguments as documented; meanwhile the GIL is released.
+
+    Letters are bytes, numbers are copied, arrays and ctypes numbers may be changed. Nothing is checked: arrays have to
+    be of the right kind, by columns, and as large as the numbers say.
+    """
+    _function(routine)(*map(_address, arguments))
+
+
+def _address(argument: Any) -> Any:
+    if isinstance(argument, np.ndarray):
+        return ctypes.c_void_p(argument.ctypes.data)
+    if isinstance(argument, bytes):
+        return argument
+    if isinstance(argument, int):
+        argument = ctypes.c_int(argument)
+    elif isinstance(argument, float):
+        argument = ctypes.c_double(argument)
+    return ctypes.byref(argument)
+
+
+@cache
+def _function(routine: str) -> Callable[..., None]:
+    capsule = ctypes.py_object((cython_blas.__pyx_capi__ | cython_lapack.__pyx_capi__)[routine])
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype, api.PyCapsule_GetPointer.restype = ctypes.c_char_p, ctypes.c_void_p
+    address = api.PyCapsule_GetPointer(capsule, ctypes.c_char_p(api.PyCapsule_GetName(capsule)))
+    return ctypes.CFUNCTYPE(None)(address)  # which releases the GIL while the routine runs

@@ -30,21 +30,14 @@ LANES = 32  # numbers that a search for the maximum looks at side by side
 # Products and sums may be fused, nothing else: `TO_WHOLE` relies on the order of operations.
 loop = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 
-loop_of_sums = njit(
-    cache=True, nogil=True, fastmath={"contract", "reassoc"}
-)  # where the order of summands does not matter
 
-
-@loop_of_sums
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})  # the order of summands does not matter
 def dot(x, y):
     """The inner product; numpy's, for so few entries, costs more to call than to compute."""
     total = 0.0
     for j in range(len(x)):
         total += x[j] * y[j]
     return total
-
-
-# ---------------------------------------------------------------- Gram matrices
 
 
 @loop
@@ -98,7 +91,7 @@ def exp_of_distances_to_one(point, Z_T, left, columns, squared, factor, x):
 
 
 @loop
-def exp_of_distances(X, Z_T, K, first, last, symmetric, squared, factor):
+def exp_of_distances(X, Z_T, first, last, K, symmetric, squared, factor):
     r"""$K_{ij} = \exp(\text{factor} \sum_k |x_{ik} - z_{jk}|^p)$ with p = 2 or 1, for the rows from first to last.
 
     Of a symmetric matrix, only what lies on and right of the diagonal's tiles is computed, and its mirror image stored.
@@ -124,7 +117,7 @@ def exp_of_distances(X, Z_T, K, first, last, symmetric, squared, factor):
 
 
 @loop
-def weighted_exp_of_distances(X, Z_T, weights, sums, first, last, squared, factor):
+def weighted_exp_of_distances(X, Z_T, first, last, weights, sums, squared, factor):
     """Add to each row of sums, from first to last, the matrix that `exp_of_distances` gives times each row of weights.
 
     The matrix is there a few entries at a time, and never stored.
@@ -141,7 +134,7 @@ def weighted_exp_of_distances(X, Z_T, weights, sums, first, last, squared, facto
 
 
 @loop
-def nearest_points(X, Z_T, m, nearest, first, last):
+def nearest_points(X, Z_T, first, last, m, nearest):
     """Of the first m columns of Z_T those closest to each row of X, the closest first; of equals the first."""
     d = len(Z_T)
     kappa = nearest.shape[1]
@@ -188,9 +181,6 @@ def symmetric(K, first, last):
     return True
 
 
-# ---------------------------------------------------------------- one point after the other
-
-
 @loop
 def perceptron_epoch(K, y, order, alpha, f):
     """One pass of the kernel perceptron over the points in this order; changes alpha and f, returns the mistakes."""
@@ -229,9 +219,6 @@ def svm_sgd(K, y, order, lam, hits, total, f):
             row, y_i = K[i], y[i]
             for j in range(len(f)):
                 f[j] += y_i * row[j]
-
-
-# ---------------------------------------------------------------- two coefficients at a time
 
 
 @loop

@@ -51,7 +51,7 @@ def _for_lams(model: KernelSVM, K: Array, y: Any, K_test: Array, lams: list[Any]
     return [model._decide(side_by_side(list(scores))) for scores in zip(*columns, strict=True)]
 
 
-PATHS = {  # of the classes themselves: a subclass may fit in another way
+PATHS: dict[Any, Path] = {  # of the classes themselves: a subclass may fit in another way
     KernelRidge: Path("ridge", _for_ridges, ("none",), in_threads=False),
     KernelSVM: Path("lam", _for_lams, (False, True, *OFFSETS), in_threads=True),
 }
@@ -62,8 +62,7 @@ def mean_scores(
     estimator: Any, X: Any, y: Any, settings: list[dict[str, Any]], folds: list[Split], metric: Metric | None
 ) -> Array:
     """The settings in groups that differ in the path only, a few groups at a time."""
-    kind: Any = type(estimator)
-    path = PATHS.get(kind)
+    path = PATHS.get(type(estimator))
     if path is None or path.parameter not in settings[0] or "offset" in settings[0]:
         return NotImplemented
     if estimator.offset not in path.offsets:

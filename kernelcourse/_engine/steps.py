@@ -30,7 +30,6 @@ def _loops(work: float) -> Any:
 
 @accelerates(perceptron.count_mistakes)
 def count_mistakes(K: Array, y: Array, orders: Iterable[Indices]) -> perceptron.PerceptronFit:
-    """A pass at a time."""
     K, alpha, f = in_rows(K), np.zeros(len(K), dtype=int), np.zeros(len(K))
     pass_over, epochs, separated = _loops(K.size).perceptron_epoch, 0, False
     for order in orders:
@@ -42,7 +41,6 @@ def count_mistakes(K: Array, y: Array, orders: Iterable[Indices]) -> perceptron.
 
 @accelerates(logistic.logistic_steps)
 def logistic_steps(K: Array, y: Array, order: Indices, step: float, ridge: float) -> Array:
-    """All steps at once."""
     a, q = np.zeros(len(y)), np.zeros(len(y))
     _loops(len(order) * len(y)).logistic_sgd(in_rows(K), y, order, step, ridge, a, q)
     return a
@@ -50,7 +48,6 @@ def logistic_steps(K: Array, y: Array, order: Indices, step: float, ridge: float
 
 @accelerates(svm.hits_and_totals)
 def hits_and_totals(K: Array, y: Array, order: Indices, lam: float) -> tuple[Array, Array]:
-    """All steps at once."""
     hits, total, f = np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y))
     _loops(len(order) * len(y)).svm_sgd(in_rows(K), y, order, lam, hits, total, f)
     return hits, total
@@ -58,27 +55,33 @@ def hits_and_totals(K: Array, y: Array, order: Indices, lam: float) -> tuple[Arr
 
 @accelerates(neighbors.largest)
 def largest(K: Array, kappa: int) -> Indices:
-    """Without sorting the rest.
-
-    Cut into blocks, a row has at least as many entries as blocks that reach the kappa-th largest maximum of a block.
-    So the kappa largest are among those that do, and those are few.
-    """
-    m, n = K.shape
-    if n < (1 if always() else 4) * kappa * BLOCK:
+    """Without sorting the rest."""
+    if K.shape[1] < 4 * kappa * BLOCK and not always():
         return NotImplemented
-    maxima = K[:, : n - n % BLOCK].reshape(m, -1, BLOCK).max(axis=2)
-    bound = np.partition(maxima, -kappa, axis=1)[:, -kappa]
-    i, j = np.nonzero(bound[:, None] <= K)
-    order = np.lexsort((-K[i, j], i))  # by rows, the largest first; a stable sort, so equals stay in order
-    first = np.searchsorted(i, np.arange(m))
+    i, j = np.nonzero(reached(K, kappa)[:, None] <= K)
+    return first_of_rows(i, j, -K[i, j], kappa)
+
+
+def reached(S: Array, kappa: int) -> Array:
+    """In each row a number that at least `kappa` entries reach and few others: the kappa-th of the blocks' maxima."""
+    m, n = S.shape
+    if n < 4 * kappa * BLOCK:
+        return np.partition(S, n - kappa, axis=1)[:, n - kappa]
+    maxima = S[:, : n - n % BLOCK].reshape(m, -1, BLOCK).max(axis=2)
+    return np.partition(maxima, -kappa, axis=1)[:, -kappa]
+
+
+def first_of_rows(i: Indices, j: Indices, keys: Array, kappa: int) -> Indices:
+    """In each row the j of the `kappa` smallest keys, the smallest first; the row numbers i are sorted."""
+    order = np.lexsort((keys, i))  # a stable sort, so equals stay in order
+    first = np.searchsorted(i, np.arange(i[-1] + 1))
     return j[order][first[:, None] + np.arange(kappa)]
 
 
-# ---------------------------------------------------------------- the loops in Python, as `loops` has them compiled
+# The loops in Python, as `loops` has them compiled.
 
 
 def perceptron_epoch(K: Array, y: Array, order: Indices, alpha: NDArray[np.int_], f: Array) -> int:
-    """One pass over the points in this order: changes alpha and f, and says how many mistakes it met."""
     mistakes, labels = 0, y.tolist()
     for i in order.tolist():
         if labels[i] * f.item(i) <= 0:
@@ -89,7 +92,6 @@ def perceptron_epoch(K: Array, y: Array, order: Indices, alpha: NDArray[np.int_]
 
 
 def logistic_sgd(K: Array, y: Array, order: Indices, step: float, ridge: float, a: Array, q: Array) -> None:
-    """Stochastic steps of kernel logistic regression; changes a and q = K a."""
     weights, labels = a.tolist(), y.tolist()
     for i in order.tolist():
         e = exp(-abs(q_i := q.item(i)))
@@ -100,7 +102,6 @@ def logistic_sgd(K: Array, y: Array, order: Indices, step: float, ridge: float, 
 
 
 def svm_sgd(K: Array, y: Array, order: Indices, lam: float, hits: Array, total: Array, f: Array) -> None:
-    """Stochastic steps of the SVM; counts the hits, and how many iterates each of them is in."""
     labels = y.tolist()
     for t, i in enumerate(order.tolist(), start=1):
         if labels[i] * f.item(i) < 2 * lam * max(t - 1, 1):

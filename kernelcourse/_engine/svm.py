@@ -116,17 +116,11 @@ def _descend(dual: Dual, c: Array, r: Array, steps: int) -> int:
 
 def _single_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array, steps: int) -> int:
     r"""Move the $c_i$ that gains most, $\delta r_i - \frac12 \delta^2 K_{ii}$, keeping $r = y - Kc$; steps taken."""
-    half, goal, gain = 0.5 * diag, np.empty_like(r), np.empty_like(r)
+    half = 0.5 * diag
     for step in range(steps):
-        np.divide(r, diag, out=goal)
-        goal += c
-        np.maximum(goal, lo, out=goal)
-        np.minimum(goal, hi, out=goal)
+        goal = np.minimum(np.maximum(c + r / diag, lo), hi)
         delta = goal - c
-        np.multiply(delta, half, out=gain)
-        np.subtract(r, gain, out=gain)
-        gain *= delta
-        i = int(gain.argmax())
+        i = int((delta * (r - half * delta)).argmax())
         if delta[i] == 0:
             return step
         c[i] = goal[i]
@@ -143,18 +137,14 @@ def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array,
     floor = max(1e-12 * diag.max(), TINY)  # two points at one place have curvature 0
     up = np.where(c < hi, 0.0, -np.inf)  # what can go up, as a summand
     down = np.where(c > lo, 1.0, 0.0)  # what can go down, as a factor
-    gain, curvature = np.empty_like(r), np.empty_like(r)  # used again and again: a step is a few short passes over n
     for step in range(steps):
-        i = int(np.add(r, up, out=gain).argmax())
+        i = int((r + up).argmax())
         r_i, room_i = float(r[i]), float(hi[i] - c[i])
-        np.add(diag, diag[i], out=curvature)
+        curvature = diag + diag[i]
         add_multiple(curvature, -2.0, K[i])
-        np.maximum(curvature, floor, out=curvature)
-        np.subtract(r_i, r, out=gain)
-        gain *= down
-        np.maximum(gain, 0.0, out=gain)
-        gain *= gain
-        gain /= curvature
+        curvature = np.maximum(curvature, floor)
+        slope = np.maximum((r_i - r) * down, 0.0)
+        gain = slope * slope / curvature
         j = int(gain.argmax())
         if gain[j] == 0 or room_i == 0:
             return step
@@ -165,8 +155,7 @@ def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array,
         for k in (i, j):
             up[k] = 0.0 if c[k] < hi[k] else -np.inf
             down[k] = 1.0 if c[k] > lo[k] else 0.0
-        np.subtract(K[j], K[i], out=gain)
-        add_multiple(r, delta, gain)
+        add_multiple(r, delta, K[j] - K[i])
     return steps
 
 

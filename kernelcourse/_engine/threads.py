@@ -9,22 +9,20 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from contextvars import copy_context
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..seam import always
-from . import pools
+from ..validation import Array
 
-Array = NDArray[np.float64]
 S = TypeVar("S")
 T = TypeVar("T")
-_here = threading.local()  # what is true of this thread only
+_alone = ContextVar("alone", default=False)  # whether this is one of several jobs side by side
 Loops = Any  # the module of compiled loops, or None
 
 SLAB = 2**20  # entries of a Gram matrix that are worked on at a time: 8 MB
@@ -34,11 +32,7 @@ _LINE = 8  # numbers in a cache line
 
 
 def compiled(work: float) -> Loops:
-    """The compiled loops for a job of so many elementary steps; None if plain numpy should do it.
-
-    >>> compiled(10) is None
-    True
-    """
+    """The compiled loops for a job of so many elementary steps; None if plain numpy should do it."""
     if (work < WORTH_COMPILING and not always()) or os.environ.get("KERNELCOURSE_FAST") == "0":
         return None
     return _loops()
@@ -58,12 +52,7 @@ def in_rows(A: Any) -> Any:
 
 
 def in_lanes(Z: Array) -> Array:
-    """Z transposed, for the compiled loops: each row starts at a cache line, and is padded to whole lines.
-
-    >>> in_lanes(np.array([[1.0, 2.0]]))[:, :1]
-    array([[1.],
-           [2.]])
-    """
+    """Z transposed, for the compiled loops: each row starts at a cache line, and is padded to whole lines."""
     m, d = Z.shape
     width = -(-m // _LINE) * _LINE
     room = np.zeros(d * width + _LINE)
@@ -83,15 +72,12 @@ def slabs(n: int, columns: int, entries: int = SLAB) -> Iterator[slice]:
     return (slice(first, min(first + rows, n)) for first in range(0, n, rows))
 
 
-# --- threads
-
-
 def threads() -> int:
     """How many threads a job may use: as many as there are processors for us, or as the linear algebra is told to use.
 
     One of several jobs side by side has one thread.
     """
-    if getattr(_here, "side_by_side", False):
+    if _alone.get():
         return 1
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -116,9 +102,19 @@ def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], entries: in
         _map(count, work, parts)
 
 
+@cache
+def controller() -> Any:
+    """The BLAS libraries that are loaded at the first call; None without threadpoolctl."""
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:
+        return None
+    return ThreadpoolController().select(user_api="blas")
+
+
 def can_limit() -> bool:
     """Whether the linear algebra can be told to use one thread."""
-    return pools.controller() is not None
+    return controller() is not None
 
 
 def workers() -> int:
@@ -131,9 +127,6 @@ def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
 
     The linear algebra uses one thread for each of them, because many small products in two threads slow each other
     down. That takes threadpoolctl; without it, one job follows the other.
-
-    >>> side_by_side([lambda: 1, lambda: 2])
-    [1, 2]
     """
     if len(jobs) == 1:
         return [jobs[0]()]
@@ -142,17 +135,55 @@ def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
         return _map(count, _in_one_thread, jobs) if count > 1 else [job() for job in jobs]
 
 
-def one_thread(wanted: bool = True) -> AbstractContextManager[Any]:
-    """Within it the linear algebra uses one thread: for short products, where two cost more than they save."""
-    return pools.limited() if wanted and can_limit() else nullcontext()
+_lock = threading.Lock()
+_inside = 0  # callers that have asked for one thread and not left
+_before: list[tuple[Any, int]] = []  # the shared pools, and how many threads each had
+
+
+@contextmanager
+def one_thread(wanted: bool = True) -> Iterator[None]:
+    """Within it the linear algebra uses one thread: for short products, where two cost more than they save.
+
+    Most BLAS libraries have one pool for all threads of a program. The first caller sets the limit, and the last that
+    leaves restores what was there: if each restored what it had found, one would restore the limit of another.
+    """
+    global _inside
+    if not wanted or not can_limit():
+        yield
+        return
+    pools = controller().lib_controllers
+    own = [pool for pool in pools if getattr(pool, "threading_layer", "") == "openmp"]  # a pool for each of our threads
+    had = _limit(own)
+    with _lock:
+        if _inside == 0:
+            _before[:] = _limit([pool for pool in pools if pool not in own])
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0:
+                _restore(_before)
+        _restore(had)
+
+
+def _limit(pools: list[Any]) -> list[tuple[Any, int]]:
+    had = [(pool, pool.num_threads) for pool in pools]
+    _restore([(pool, 1) for pool in pools])
+    return [(pool, count) for pool, count in had if count != pool.num_threads]  # some ignore a change by the program
+
+
+def _restore(counts: list[tuple[Any, int]]) -> None:
+    for pool, count in counts:
+        pool.set_num_threads(count)
+        if hasattr(pool, "clear_controlling_thread"):  # otherwise threadpoolctl lets only this thread change it again
+            pool.clear_controlling_thread()
 
 
 def _in_one_thread(job: Callable[[], T]) -> T:
-    _here.side_by_side = True
-    try:
-        return job()
-    finally:
-        _here.side_by_side = False
+    _alone.set(True)  # in the job's own context
+    return job()
 
 
 def _map(count: int, work: Callable[[S], T], parts: Sequence[S]) -> list[T]:

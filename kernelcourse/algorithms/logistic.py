@@ -22,18 +22,10 @@ from .newton import newton, positive_ridge, solve_weighted
 from .softmax import cross_entropy, kernel_softmax, one_hot, primal_softmax, softmax  # noqa: F401 - for one release
 
 __all__ = [
-    "LogisticFit",
-    "logistic",
-    "logistic_functional_gradient",
-    "logistic_gradient",
-    "logistic_gradient_descent",
-    "logistic_newton",
-    "logistic_newton_cg",
-    "logistic_objective",
-    "logistic_sgd",
-    "logistic_sgd_by_the_book",
+    "LogisticFit", "logistic", "logistic_functional_gradient", "logistic_gradient", "logistic_gradient_descent",
+    "logistic_newton", "logistic_newton_cg", "logistic_objective", "logistic_sgd", "logistic_sgd_by_the_book",
     "primal_logistic_gradient_descent",
-]
+]  # fmt: skip
 
 
 class LogisticFit(NamedTuple):

@@ -20,19 +20,9 @@ from .logistic import expit
 from .softmax import log_softmax
 
 __all__ = [
-    "Layer",
-    "Network",
-    "Training",
-    "TrainingDiverged",
-    "backward",
-    "forward",
-    "hidden_features",
-    "init_network",
-    "pooled_perceptrons",
-    "sgd",
-    "softmax_cross_entropy",
-    "squared_error",
-]
+    "Layer", "Network", "Training", "TrainingDiverged", "backward", "forward", "hidden_features", "init_network",
+    "pooled_perceptrons", "sgd", "softmax_cross_entropy", "squared_error",
+]  # fmt: skip
 
 Loss = Callable[[Array, Array], tuple[float, Array]]
 

@@ -16,18 +16,10 @@ from ..seam import definition
 from ..validation import Array, generator, points, real, signs, square, vector, whole
 
 __all__ = [
-    "PerceptronFit",
-    "PerceptronList",
-    "PrimalPerceptronFit",
-    "kernel_perceptron",
-    "kernel_perceptron_by_the_book",
-    "kernel_perceptron_list",
-    "minimise_perceptron_loss",
-    "novikoff_bound",
-    "perceptron",
-    "perceptron_loss",
+    "PerceptronFit", "PerceptronList", "PrimalPerceptronFit", "kernel_perceptron", "kernel_perceptron_by_the_book",
+    "kernel_perceptron_list", "minimise_perceptron_loss", "novikoff_bound", "perceptron", "perceptron_loss",
     "perceptron_loss_subgradient",
-]
+]  # fmt: skip
 
 
 class PerceptronFit(NamedTuple):

@@ -16,22 +16,10 @@ from ..linalg import solve_ridge
 from ..validation import Array, numeric, points, real, same_length, square, vector, whole
 
 __all__ = [
-    "Centred",
-    "centred_with_bias",
-    "dual_from_primal",
-    "dual_gradient",
-    "dual_objective",
-    "dual_weights",
-    "dual_weights_with_offset",
-    "predict",
-    "primal_from_dual",
-    "primal_gradient",
-    "primal_objective",
-    "primal_weights",
-    "regularization_network",
-    "ridge_from_gamma",
-    "ridge_from_mean_risk",
-]
+    "Centred", "centred_with_bias", "dual_from_primal", "dual_gradient", "dual_objective", "dual_weights",
+    "dual_weights_with_offset", "predict", "primal_from_dual", "primal_gradient", "primal_objective", "primal_weights",
+    "regularization_network", "ridge_from_gamma", "ridge_from_mean_risk",
+]  # fmt: skip
 
 
 def _columns(values: ArrayLike, name: str, *, length: int | None = None) -> Array:

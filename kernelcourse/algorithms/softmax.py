@@ -14,15 +14,9 @@ from ..validation import Array, points, real, same_length, square, vector, whole
 from .newton import newton, positive_ridge, solve_weighted
 
 __all__ = [
-    "cross_entropy",
-    "kernel_softmax",
-    "one_hot",
-    "primal_softmax",
-    "softmax",
-    "softmax_functional_gradient",
-    "softmax_gradient",
-    "softmax_objective",
-]
+    "cross_entropy", "kernel_softmax", "one_hot", "primal_softmax", "softmax", "softmax_functional_gradient",
+    "softmax_gradient", "softmax_objective",
+]  # fmt: skip
 
 
 def softmax(Z: ArrayLike) -> Array:

@@ -28,20 +28,10 @@ from ..seam import definition
 from ..validation import Array, flag, generator, offset_word, points, real, signs, square, vector, warn, whole
 
 __all__ = [
-    "C_from_lam",
-    "SVMFit",
-    "decision_values",
-    "hinge_losses",
-    "kernel_svm",
-    "kernel_svm_by_the_book",
-    "kernel_svm_with_offset",
-    "lam_from_C",
-    "svm_dual_objective",
-    "svm_objective",
-    "svm_path",
-    "svm_sgd",
+    "C_from_lam", "SVMFit", "decision_values", "hinge_losses", "kernel_svm", "kernel_svm_by_the_book",
+    "kernel_svm_with_offset", "lam_from_C", "svm_dual_objective", "svm_objective", "svm_path", "svm_sgd",
     "svm_subgradient",
-]
+]  # fmt: skip
 
 
 class SVMFit(NamedTuple):

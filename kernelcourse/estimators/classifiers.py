@@ -25,14 +25,9 @@ from .base import (
 )
 
 __all__ = [
-    "KernelLogisticRegression",
-    "KernelNeighbors",
-    "KernelPerceptron",
-    "KernelSVM",
-    "LogisticRegression",
-    "Perceptron",
+    "KernelLogisticRegression", "KernelNeighbors", "KernelPerceptron", "KernelSVM", "LogisticRegression", "Perceptron",
     "SoftmaxRegression",
-]
+]  # fmt: skip
 
 ONE_MORE_FEATURE = ("none", "penalised")  # what `offset` can be where a free constant has no meaning, or no algorithm
 

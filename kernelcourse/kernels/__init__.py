@@ -11,12 +11,6 @@ from .text import *
 from .vectors import *
 
 __all__ = [
-    *counts.__all__,
-    *graphs.__all__,
-    *kernel.__all__,
-    *rules.__all__,
-    *sets.__all__,
-    *strings.__all__,
-    *text.__all__,
+    *counts.__all__, *graphs.__all__, *kernel.__all__, *rules.__all__, *sets.__all__, *strings.__all__, *text.__all__,
     *vectors.__all__,
-]
+]  # fmt: skip

@@ -77,6 +77,7 @@ class CountKernel(ObjectKernel):
            [ 6.,  3.]])
     """
 
+    tex = r"\sum_{{u}} \#_u({x})\, \#_u({z})"
     finite_with: ClassVar[str | None] = "vocabulary"
     vocabulary: Sequence[Hashable] | None = None
 
@@ -113,9 +114,6 @@ class CountKernel(ObjectKernel):
     def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
         return count_matrix(X, self.parts())
 
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\sum_{{u}} \#_u({x})\, \#_u({z})"
-
 
 def entries(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashable] | None = None) -> tuple[Any, ...]:
     """The counts as rows (sorted), columns and values of a matrix, and its shape: one row per object, one column per
@@ -138,9 +136,6 @@ def count_matrix(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashabl
     C = np.zeros(shape)
     C[row, column] = value
     return C
-
-
-# --- what objects are made of
 
 
 def hashables(items: Iterable[Any]) -> tuple[Hashable, ...]:

@@ -51,27 +51,21 @@ class WeisfeilerLehman(GraphKernel):
     """
 
     depth: int
+    tex = r"\sum_{{h=0}}^{{{depth}}} \sum_{{\ell}} \#_\ell^{{(h)}}({x})\, \#_\ell^{{(h)}}({z})"
 
     def __post_init__(self) -> None:
         _set(self, depth=whole(self.depth, "depth"))
 
     def counts(self, obj: Any) -> Counter[str]:
         """How many nodes carry each label, over all rounds."""
-        adjacency, labels = read_graph(obj)
-        neighbours = neighbours_of(adjacency)
+        labels, neighbours = read_graph(obj)
         counts = Counter(labels)
         for _ in range(self.depth):
-            met = labels.__getitem__
-            named = [
-                f"{label}({','.join(sorted(map(met, around)))})"
-                for label, around in zip(labels, neighbours, strict=True)
-            ]
+            met = [",".join(sorted(map(labels.__getitem__, around))) for around in neighbours]
+            named = [f"{label}({around})" for label, around in zip(labels, met, strict=True)]
             labels = [name if len(name) <= LONGEST_NAME else _digest(name) for name in named]
             counts.update(labels)
         return counts
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\sum_{{h=0}}^{{{self.depth}}} \sum_{{\ell}} \#_\ell^{{(h)}}({x})\, \#_\ell^{{(h)}}({z})"
 
 
 @dataclass(frozen=True)
@@ -86,27 +80,17 @@ class ShortestPath(GraphKernel):
     array([[5., 6.]])
     """
 
+    tex = r"\sum_{{a, d, b}} \#_{{a,d,b}}({x})\, \#_{{a,d,b}}({z})"
+
     def counts(self, obj: Any) -> Counter[tuple[str, int, str]]:
         """How many pairs of nodes have these labels and this distance."""
-        adjacency, labels = read_graph(obj)
-        neighbours = neighbours_of(adjacency)
+        labels, neighbours = read_graph(obj)
         pairs: Counter[tuple[str, int, str]] = Counter()
         for i, label in enumerate(labels):
             for j, d in distances_from(i, neighbours).items():
                 if (label, i) < (labels[j], j):  # so that every pair comes once, as (a, d, b) with a <= b
                     pairs[label, d, labels[j]] += 1
         return pairs
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\sum_{{a, d, b}} \#_{{a,d,b}}({x})\, \#_{{a,d,b}}({z})"
-
-
-def neighbours_of(adjacency: Array) -> list[list[int]]:
-    """The neighbours of each node."""
-    neighbours: list[list[int]] = [[] for _ in adjacency]
-    for i, j in zip(*(ends.tolist() for ends in np.nonzero(adjacency)), strict=True):
-        neighbours[i].append(j)
-    return neighbours
 
 
 def distances_from(start: int, neighbours: list[list[int]]) -> dict[int, int]:
@@ -124,14 +108,11 @@ def distances_from(start: int, neighbours: list[list[int]]) -> dict[int, int]:
     return distance
 
 
-# --- reading graphs
+def read_graph(graph: Any) -> tuple[list[str], list[list[int]]]:
+    """The printed names of the nodes' labels, and the neighbours of each node.
 
-
-def read_graph(graph: Any) -> tuple[Array, list[str]]:
-    """The adjacency matrix of a graph, and the printed names of its nodes' labels.
-
-    >>> read_graph(([[0, 1], [1, 0]], ["C", "N"]))[1]
-    ["'C'", "'N'"]
+    >>> read_graph(([[0, 1], [1, 0]], ["C", "N"]))
+    (["'C'", "'N'"], [[1], [0]])
     """
     labels: Any = None
     if _is_networkx(graph):
@@ -143,7 +124,10 @@ def read_graph(graph: Any) -> tuple[Array, list[str]]:
     if len(labels) != len(adjacency):
         raise ValueError(f"the graph has {len(adjacency)} nodes, but {len(labels)} labels")
     names = {label: _name(label) for label in set(labels)}
-    return adjacency, [names[label] for label in labels]
+    neighbours: list[list[int]] = [[] for _ in labels]
+    for i, j in np.argwhere(adjacency).tolist():
+        neighbours[i].append(j)
+    return [names[label] for label in labels], neighbours
 
 
 def _is_networkx(graph: Any) -> bool:

@@ -68,13 +68,12 @@ class Kernel(metaclass=ABCMeta):
            [1., 3.]])
     """
 
+    tex: ClassVar[str] = r"\operatorname{{{name}}}({x}, {z})"  # k(x, z) in LaTeX, with the fields by their names
     binding: ClassVar[int] = ATOM
     stationary: ClassVar[bool] = False  # of a rule: as long as its parts are
     radial: ClassVar[bool] = False
     on_vectors: bool = False  # are its points rows of an (n, d) array of numbers?
     __array_ufunc__ = None  # numpy numbers leave `c * k` to us
-
-    # --- evaluation: what users call
 
     def __call__(self, X: Any, Z: Any = None) -> Array:
         """The Gram matrix of X, or the matrix of k between the points of X and those of Z; the caller may change it."""
@@ -110,8 +109,6 @@ class Kernel(metaclass=ABCMeta):
             raise OverflowError(f"features of {self!r:.80} are too large for a float at these points: scale X down")
         return Phi
 
-    # --- evaluation: what a kernel is
-
     def prepare(self, X: Any, name: str = "X") -> Any:
         """What `formula` takes, from what a user passes: here a list of objects. It has `len`, and gives `[rows]`."""
         X = rows(X)
@@ -140,8 +137,6 @@ class Kernel(metaclass=ABCMeta):
         few = max(1, entries // len(Q))
         return np.concatenate([self.formula(P[i : i + few], Q) @ a for i in range(0, len(P), few)])
 
-    # --- checks
-
     def _checked(self, X: Any, Z: Any) -> tuple[Any, Any]:
         """Both sets of points, prepared, where they fit together and k is finite."""
         P = self.prepare(X, "X")
@@ -169,7 +164,7 @@ class Kernel(metaclass=ABCMeta):
         return diagonal
 
     def _vouched(self, values: Array) -> Array:
-        """The values themselves are looked at where the diagonal was too expensive to look at."""
+        """Look at the values themselves where the diagonal was too expensive to look at."""
         if not self._knows_its_diagonal() and not np.isfinite(values).all():
             raise OverflowError(f"{self!r:.80} is not finite at these points: scale them down")
         return values
@@ -182,8 +177,6 @@ class Kernel(metaclass=ABCMeta):
         super().__init_subclass__(**kwargs)
         if callable(formula := cls.__dict__.get("formula")) and not is_ours(formula):
             cls.formula = _copied(formula)  # type: ignore[method-assign]
-
-    # --- what a kernel knows about itself (lecture B, 6.1)
 
     @property
     def is_stationary(self) -> bool:
@@ -198,8 +191,6 @@ class Kernel(metaclass=ABCMeta):
     def _parts(self) -> Sequence[Kernel]:
         """The kernels that this one is made of."""
         return ()
-
-    # --- parameters
 
     def _own_parameters(self) -> dict[str, Any]:
         names: list[str] = [field.name for field in dataclasses.fields(self)] if dataclasses.is_dataclass(self) else []
@@ -244,8 +235,6 @@ class Kernel(metaclass=ABCMeta):
                 raise ValueError(f"{head} of {self!r:.80} is {whole!r:.60}, which has no parameter {min(inner)!r}")
             changed[head] = whole.with_parameters(**inner) if inner else whole
         return self._replaced(changed) if changed else self
-
-    # --- the construction rules
 
     def __add__(self, other: Any) -> Kernel:
         """$k_1 + k_2$ (6.17); a non-negative number stands for the constant kernel."""
@@ -312,11 +301,17 @@ class Kernel(metaclass=ABCMeta):
         r"""The kernel of the features less their mean over X: $(\phi(x) - \bar\phi)^\top (\phi(x') - \bar\phi)$."""
         return rules.Centered(self, X)
 
-    # --- printing
-
     def latex(self, x: str = "x", z: str = "x'") -> str:
         """The formula of k(x, z) in LaTeX."""
-        return rf"\operatorname{{{type(self).__name__}}}({x}, {z})"
+        x_T = rf"({x})^{{\top}}" if "'" in x else rf"{x}^{{\top}}"
+        fields = {name: self._shown(value, x, z) for name, value in self._own_parameters().items()}
+        return self.tex.format_map({**fields, "name": type(self).__name__, "x": x, "z": z, "x_T": x_T})
+
+    @staticmethod
+    def _shown(value: Any, x: str, z: str) -> str:
+        if isinstance(value, Kernel):
+            return value.latex(x, z)
+        return rules.number(value) if isinstance(value, float) else str(value)
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle k(x, x') = {self.latex()}$"
@@ -376,12 +371,6 @@ def _set(self: Any, **fields: Any) -> None:
     """Store checked fields on a frozen dataclass."""
     for name, value in fields.items():
         object.__setattr__(self, name, value)
-
-
-def beyond_rounding(norms: Array, terms: Array) -> Array:
-    """Squared norms, 0 where they are no more than the rounding of the terms that they are sums of."""
-    lost = norms <= 16 * np.finfo(float).eps * terms
-    return np.where(lost & np.isfinite(terms), 0.0, norms)
 
 
 from . import rules  # noqa: E402 - which are kernels themselves

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from itertools import accumulate
 from math import sqrt
 from typing import Any, ClassVar, Self
 
@@ -18,18 +19,7 @@ import numpy as np
 
 from ..seam import definition
 from ..validation import Array, numeric, points, real, rows, whole
-from .kernel import (
-    ATOM,
-    POWER,
-    PRODUCT,
-    SUM,
-    InvalidKernel,
-    Kernel,
-    NoFiniteFeatureMap,
-    VectorKernel,
-    _set,
-    beyond_rounding,
-)
+from .kernel import ATOM, POWER, PRODUCT, SUM, InvalidKernel, Kernel, NoFiniteFeatureMap, VectorKernel, _set
 from .pointwise import apply
 
 __all__ = ["Constant"]
@@ -70,18 +60,12 @@ def _vectors(X: Any, name: str, done: Done) -> Array:
 
 def _once(what: Any, X: Any, done: Done, make: Callable[[], Any]) -> Any:
     try:
-        key = (what, id(X))
-        hash(key)
+        key = (what, id(X), hash(what))
     except TypeError:  # a function, or a user's kernel, that has no hash
-        key = (id(what), id(X))
+        key = (id(what), id(X), 0)
     if key not in done:
         done[key] = make(), X  # X stays, so that nothing else gets its id
     return done[key][0]
-
-
-def side_by_side(A: Array, B: Array) -> Array:
-    """The columns of A, then those of B."""
-    return np.hstack([A, B])
 
 
 def row_kronecker(A: Array, B: Array) -> Array:
@@ -94,6 +78,7 @@ def row_kronecker(A: Array, B: Array) -> Array:
 class Rule(Kernel):
     """A kernel made of kernels: here of one, `self.kernel`, which sees the points as they are."""
 
+    method: ClassVar[str]  # of a kernel, that makes the rule
     stationary = radial = True
 
     def __post_init__(self) -> None:
@@ -102,7 +87,7 @@ class Rule(Kernel):
                 raise TypeError(f"each part of a {type(self).__name__} must be a Kernel, got {k!r}")
 
     def value(self, k: Array) -> Array:
-        """The values of the rule from the values of the kernel inside."""
+        """The rule from the values of the kernel inside."""
         return k
 
     def formula(self, P: Any, Q: Any) -> Array:
@@ -138,6 +123,10 @@ class Rule(Kernel):
         """Prepared points as each of the parts sees them."""
         return (P,)
 
+    def __repr__(self) -> str:
+        arguments = [_printed(value) for name, value in self._own_parameters().items() if name != "kernel"]
+        return f"{self._parts()[0]._in(ATOM)}.{self.method}({', '.join(arguments)})"
+
 
 @dataclass(frozen=True)
 class Constant(Kernel):
@@ -149,6 +138,7 @@ class Constant(Kernel):
     """
 
     c: float = 1.0
+    tex = "{c}"
     stationary = radial = True
 
     def __post_init__(self) -> None:
@@ -165,9 +155,6 @@ class Constant(Kernel):
 
     def feature_rows(self, P: Any) -> Array:
         return np.full((len(P), 1), sqrt(self.c))
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return number(self.c)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -237,7 +224,7 @@ class Sum(_Commutative):
     binding = SUM
     sign = " + "
     both_values = np.add
-    both_features = staticmethod(side_by_side)
+    both_features = staticmethod(lambda A, B: np.hstack([A, B]))
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         return " + ".join(k.latex(x, z) for k in self.parts)
@@ -310,6 +297,7 @@ class Power(Rule):
     kernel: Kernel
     power: int
     binding = POWER
+    tex = r"\left({kernel}\right)^{{{power}}}"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -325,27 +313,20 @@ class Power(Rule):
     def __repr__(self) -> str:
         return f"{self.kernel._in(ATOM)} ** {self.power}"
 
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\left({self.kernel.latex(x, z)}\right)^{{{self.power}}}"
-
 
 @dataclass(frozen=True, repr=False)
 class Exp(Rule):
     r"""$\exp(k_1)$ (6.16): the limit of polynomials with non-negative coefficients, so its features are infinite."""
 
     kernel: Kernel
+    method = "exp"
+    tex = r"\exp\left({kernel}\right)"
 
     def value(self, k: Array) -> Array:
         return np.exp(k)
 
     def feature_rows(self, P: Any) -> Array:
         raise NoFiniteFeatureMap(f"{self!r} has infinitely many features: no finite feature map gives it exactly")
-
-    def __repr__(self) -> str:
-        return f"{self.kernel._in(ATOM)}.exp()"
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\exp\left({self.kernel.latex(x, z)}\right)"
 
 
 @dataclass(frozen=True, repr=False)
@@ -354,41 +335,26 @@ class PolynomialOf(Rule):
 
     kernel: Kernel
     coefficients: Sequence[float]  # kept as a tuple
+    method = "polynomial"
 
     def __post_init__(self) -> None:
-        c = numeric(self.coefficients, "coefficients")
-        if c.ndim != 1 or c.size == 0:
-            raise ValueError(f"coefficients must be a list c_0, c_1, ..., got {self.coefficients!r}")
-        if (c < 0).any():
-            i = int(np.flatnonzero(c < 0)[0])
-            raise InvalidKernel(f"q(k) needs coefficients >= 0 (rule 6.15), got coefficients[{i}] = {c[i]:g}")
+        law = "q(k) needs coefficients >= 0 (rule 6.15)"
+        _set(self, coefficients=nonnegative(self.coefficients, "coefficients", "a list c_0, c_1, ...", law))
         super().__post_init__()
-        _set(self, coefficients=tuple(c.tolist()))
 
     def value(self, k: Array) -> Array:
         return horner(self.coefficients, k)
 
     def feature_rows(self, P: Any) -> Array:
         Phi = self.kernel.feature_rows(P)
-        power, blocks = np.ones((len(Phi), 1)), []
-        for i, c in enumerate(self.coefficients):
-            power = row_kronecker(power, Phi) if i else power
-            blocks.append(np.sqrt(c) * power)
-        return np.hstack(blocks)
-
-    def __repr__(self) -> str:
-        return f"{self.kernel._in(ATOM)}.polynomial({list(self.coefficients)!r})"
+        powers = accumulate([Phi] * (len(self.coefficients) - 1), row_kronecker, initial=np.ones((len(Phi), 1)))
+        return np.hstack([np.sqrt(c) * power for c, power in zip(self.coefficients, powers, strict=True)])
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
-        inner = self.kernel.latex(x, z)
-        powers = ["", rf"\left({inner}\right)"] + [
-            rf"\left({inner}\right)^{{{i}}}" for i in range(2, len(self.coefficients))
-        ]
-        terms = [
-            power if c == 1 and power else rf"{number(c)}\,{power}"
-            for c, power in zip(self.coefficients, powers, strict=False)
-            if c
-        ]
+        k = rf"\left({self.kernel.latex(x, z)}\right)"
+        powers = ["", k, *(f"{k}^{{{i}}}" for i in range(2, len(self.coefficients)))]
+        weighed = [(c, power) for c, power in zip(self.coefficients, powers, strict=False) if c]
+        terms = [power if c == 1 and power else rf"{number(c)}\,{power}" for c, power in weighed]
         return rf"\left({' + '.join(terms) or '0'}\right)"
 
 
@@ -398,6 +364,7 @@ class After(Rule):
 
     kernel: Kernel
     phi: Callable[..., Any]
+    method = "after"
     stationary = radial = False
     on_vectors = False  # phi may start from anything
 
@@ -418,9 +385,6 @@ class After(Rule):
             )
         return _view(self.kernel, mapped, name, done)
 
-    def __repr__(self) -> str:
-        return f"{self.kernel._in(ATOM)}.after({_name(self.phi)})"
-
     def latex(self, x: str = "x", z: str = "x'") -> str:
         return self.kernel.latex(rf"\phi({x})", rf"\phi({z})")
 
@@ -431,6 +395,7 @@ class On(Rule):
 
     kernel: Kernel
     columns: Any
+    method = "on"
     radial = False
     on_vectors = True
 
@@ -459,10 +424,6 @@ class On(Rule):
     def __hash__(self) -> int:
         return hash((self.kernel, repr(self.columns)))  # slices have no hash before Python 3.12
 
-    def __repr__(self) -> str:
-        columns = self.columns if isinstance(self.columns, slice) else list(self.columns)
-        return f"{self.kernel._in(ATOM)}.on({columns!r})"
-
     def latex(self, x: str = "x", z: str = "x'") -> str:
         if isinstance(self.columns, slice):
             which = ":".join("" if v is None else str(v) for v in (self.columns.start, self.columns.stop))
@@ -471,8 +432,9 @@ class On(Rule):
         return self.kernel.latex(f"{{{x}}}_{{[{which}]}}", f"{{{z}}}_{{[{which}]}}")
 
 
+@dataclass(frozen=True, repr=False)
 class _WithNumbers(Rule):
-    """A rule that needs a number of each point besides the kernel's own view of it."""
+    """A rule with a number f(x) for each point besides the kernel's own view of it: here $f(x) k_1(x, x') f(x')$."""
 
     kernel: Kernel
 
@@ -488,13 +450,6 @@ class _WithNumbers(Rule):
     def _views(self, P: Views) -> Sequence[Any]:
         return P.views[1:]
 
-
-@dataclass(frozen=True, repr=False)
-class _Reweighted(_WithNumbers):
-    """$f(x)\\,k_1(x, x')\\,f(x')$: the features times f(x)."""
-
-    kernel: Kernel
-
     def formula(self, P: Views, Q: Views) -> Array:
         (f_i, P), (f_j, Q) = P.views, Q.views
         return f_i[:, None] * f_j[None, :] * self.kernel.formula(P, Q)
@@ -509,10 +464,11 @@ class _Reweighted(_WithNumbers):
 
 
 @dataclass(frozen=True, repr=False)
-class Weighted(_Reweighted):
+class Weighted(_WithNumbers):
     r"""$f(x)\,k_1(x, x')\,f(x')$ (6.14) for a real function f: the features times f(x)."""
 
     f: Callable[..., Any]
+    method = "weighted"
     stationary = radial = False
 
     def __post_init__(self) -> None:
@@ -526,22 +482,18 @@ class Weighted(_Reweighted):
             raise ValueError(f"f must give one number per point: {len(X)} points gave shape {values.shape}")
         return values
 
-    def __repr__(self) -> str:
-        return f"{self.kernel._in(ATOM)}.weighted({_name(self.f)})"
-
     def latex(self, x: str = "x", z: str = "x'") -> str:
         return rf"f({x})\,{self.kernel._latex_in(PRODUCT, x, z)}\,f({z})"
 
 
 @dataclass(frozen=True, repr=False)
-class Normalized(_Reweighted):
+class Normalized(_WithNumbers):
     r"""$k_1(x, x') / \sqrt{k_1(x, x)\,k_1(x', x')}$: (6.14) with $f = 1/\sqrt{k_1(x, x)}$, features of length one."""
+
+    method = "normalized"
 
     def _numbers(self, X: Any, P: Any) -> Array:
         return inverse(np.sqrt(self.kernel.diagonal(P)))
-
-    def __repr__(self) -> str:
-        return f"{self.kernel._in(ATOM)}.normalized()"
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         k = self.kernel
@@ -552,8 +504,9 @@ class Normalized(_Reweighted):
 class Centered(_WithNumbers):
     r"""The kernel of $\phi(x) - \bar\phi$, where $\bar\phi$ is the mean of the features over given points."""
 
-    kernel: Kernel
     points: Any  # kept as a tuple, so that two kernels can be compared
+    method = "centered"
+    tex = r"\left\langle \phi({x}) - \bar\phi,\ \phi({z}) - \bar\phi \right\rangle"
     stationary = radial = False
 
     def __post_init__(self) -> None:
@@ -577,8 +530,7 @@ class Centered(_WithNumbers):
 
     def formula(self, P: Views, Q: Views) -> Array:
         (m_i, P), (m_j, Q) = P.views, Q.views
-        # so grouped, exactly symmetric
-        return self.kernel.formula(P, Q) - (m_i[:, None] + m_j[None, :]) + self._mean
+        return self.kernel.formula(P, Q) - (m_i[:, None] + m_j[None, :]) + self._mean  # so grouped, exactly symmetric
 
     def diagonal(self, P: Views) -> Array:
         m_i, P = P.views
@@ -588,15 +540,6 @@ class Centered(_WithNumbers):
     def feature_rows(self, P: Views) -> Array:
         return self.kernel.feature_rows(P.views[1]) - self.kernel.feature_rows(self._at).mean(axis=0)
 
-    def __repr__(self) -> str:
-        return f"{self.kernel._in(ATOM)}.centered({list(self.points)!r})"
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\left\langle \phi({x}) - \bar\phi,\ \phi({z}) - \bar\phi \right\rangle"
-
-
-# --- helpers
-
 
 def horner(coefficients: Sequence[float], x: Array) -> Array:
     """The polynomial $c_0 + c_1 x + c_2 x^2 + ...$ at every entry of x, from the inside out."""
@@ -604,6 +547,22 @@ def horner(coefficients: Sequence[float], x: Array) -> Array:
     for c in reversed(coefficients[:-1]):
         result = result * x + c
     return result if len(coefficients) > 1 else np.full_like(x, result)
+
+
+def nonnegative(values: Any, name: str, expected: str, law: str) -> tuple[float, ...]:
+    """Numbers in a list, none of them negative: that would break the law by which they make a kernel."""
+    array = numeric(values, name)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"{name} must be {expected}, got {values!r:.60}")
+    for i in np.flatnonzero(array < 0):
+        raise InvalidKernel(f"{law}, got {name}[{i}] = {array[i]:g}")
+    return tuple(array.tolist())
+
+
+def beyond_rounding(norms: Array, terms: Array) -> Array:
+    """Squared norms, 0 where they are no more than the rounding of the terms that they are sums of."""
+    lost = norms <= 16 * np.finfo(float).eps * terms
+    return np.where(lost & np.isfinite(terms), 0.0, norms)
 
 
 def inverse(lengths: Array) -> Array:
@@ -620,8 +579,10 @@ def _frozen(value: Any) -> Any:
     return frozenset(value) if isinstance(value, set) else value
 
 
-def _name(function: Callable[..., Any]) -> str:
-    return getattr(function, "__name__", type(function).__name__)
+def _printed(value: Any) -> str:
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    return repr(list(value) if isinstance(value, tuple) else value)
 
 
 def number(value: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,10 +37,6 @@ class SetKernel(CountKernel):
                 raise ValueError(f"{element!r} is not in the universe {list(self.universe)!r:.60}")
         return Counter(elements.keys())
 
-    @abstractmethod
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        """The formula of k(x, z) in LaTeX."""
-
 
 @dataclass(frozen=True)
 class Intersection(SetKernel):
@@ -51,8 +46,7 @@ class Intersection(SetKernel):
     array([[1., 2.]])
     """
 
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\lvert {x} \cap {z} \rvert"
+    tex = r"\lvert {x} \cap {z} \rvert"
 
 
 @dataclass(frozen=True)
@@ -71,6 +65,8 @@ class Subset(SetKernel):
            [1., 1., 1., 1.]])
     """
 
+    tex = r"2^{{\lvert {x} \cap {z} \rvert}}"
+
     def formula(self, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
         return np.exp2(super().formula(X, Z))
 
@@ -84,6 +80,3 @@ class Subset(SetKernel):
         U = np.arange(2 ** len(universe))[:, None] >> np.arange(len(universe)) & 1  # (2^u, u)
         shared, size = A @ U.T, U.sum(axis=1)
         return (shared == size).astype(float)  # U is a subset of A where A holds all |U| of its elements
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"2^{{\lvert {x} \cap {z} \rvert}}"

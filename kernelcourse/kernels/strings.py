@@ -6,7 +6,6 @@ of any length by what they contain; `Positions` and `Hamming` compare aligned se
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..renamed import renamed_fields
-from ..validation import Array, numeric, real, whole
+from ..validation import Array, real, whole
 from .counts import CountKernel, ObjectKernel, count_matrix, distinct, require_few, symbols
 from .kernel import InvalidKernel, Objects, _set
-from .rules import number, row_kronecker
+from .rules import nonnegative, row_kronecker
 
 __all__ = ["Hamming", "Positions", "Spectrum", "Subsequence"]
 
@@ -47,10 +45,11 @@ def _spelt(obj: Any, alphabet: Sequence[Hashable] | None) -> tuple[Hashable, ...
     return sequence
 
 
-# --- strings of any length
+def _few(alphabet: Sequence[Hashable], size: int) -> Sequence[Hashable]:
+    require_few(len(alphabet) ** size, f"{len(alphabet)} symbols in strings of length {size}")
+    return alphabet
 
 
-@renamed_fields(length="size")
 @dataclass(frozen=True)
 class Spectrum(CountKernel):
     r"""$k(s, t) = \sum_{u \in \mathcal A^p} \#_u(s)\, \#_u(t)$, over all substrings u of length p (B16).
@@ -67,6 +66,7 @@ class Spectrum(CountKernel):
     size: int
     alphabet: Sequence[Hashable] | None = None
     finite_with = "alphabet"
+    tex = r"\sum_{{u \in \mathcal{{A}}^{{{size}}}}} \#_u({x})\, \#_u({z})"
 
     def __post_init__(self) -> None:
         _set(self, size=whole(self.size, "size", at_least=1), alphabet=_alphabet(self.alphabet))
@@ -77,15 +77,9 @@ class Spectrum(CountKernel):
         return Counter(zip(*(sequence[i:] for i in range(self.size)), strict=False))
 
     def parts(self) -> Sequence[Hashable]:
-        alphabet = self._stated()
-        require_few(len(alphabet) ** self.size, f"{len(alphabet)} symbols in strings of length {self.size}")
-        return list(product(alphabet, repeat=self.size))
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\sum_{{u \in \mathcal{{A}}^{{{self.size}}}}} \#_u({x})\, \#_u({z})"
+        return list(product(_few(self._stated(), self.size), repeat=self.size))
 
 
-@renamed_fields(length="size")
 @dataclass(frozen=True)
 class Subsequence(ObjectKernel):
     r"""$k(s, t) = \sum_{u \in \mathcal A^p} \phi_u(s)\, \phi_u(t)$, over all subsequences u of length p (B16).
@@ -109,6 +103,11 @@ class Subsequence(ObjectKernel):
     decay: float
     alphabet: Sequence[Hashable] | None = None
     finite_with = "alphabet"
+    tex = (
+        r"\sum_{{u \in \mathcal{{A}}^{{{size}}}}} "
+        r"\left(\sum_{{i :\, {x}[i] = u}} {decay}^{{i_{{{size}}} - i_1 + 1}}\right) "
+        r"\left(\sum_{{i :\, {z}[i] = u}} {decay}^{{i_{{{size}}} - i_1 + 1}}\right)"
+    )
 
     def __post_init__(self) -> None:
         decay = real(self.decay, "decay", above=0)
@@ -136,8 +135,7 @@ class Subsequence(ObjectKernel):
         return np.array([self.formula([x], [x])[0, 0] for x in X])
 
     def feature_rows(self, X: Sequence[tuple[Hashable, ...]]) -> Array:
-        alphabet = self._stated()
-        require_few(len(alphabet) ** self.size, f"{len(alphabet)} symbols in strings of length {self.size}")
+        alphabet = _few(self._stated(), self.size)
         code = {symbol: a for a, symbol in enumerate(alphabet)}
         return np.array([self._weights([code[symbol] for symbol in x], len(alphabet)) for x in X])
 
@@ -151,12 +149,6 @@ class Subsequence(ObjectKernel):
                     grown[q] *= self.decay  # one more place in the gap, unless u is complete
                 grown[q][a::letters] += self.decay * grown[q - 1]
         return grown[-1]
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        def phi(s: str) -> str:
-            return rf"\sum_{{i :\, {s}[i] = u}} {number(self.decay)}^{{i_{{{self.size}}} - i_1 + 1}}"
-
-        return rf"\sum_{{u \in \mathcal{{A}}^{{{self.size}}}}} \left({phi(x)}\right) \left({phi(z)}\right)"
 
 
 def gap_weighted(s: Codes, T: Codes, *, size: int, decay: float) -> Array:
@@ -192,9 +184,6 @@ def _discounted(D: Array, decay: float) -> Array:
     return S
 
 
-# --- aligned sequences, all of one length
-
-
 class Aligned(CountKernel):
     """A kernel of what two sequences of one length have in common, position by position."""
 
@@ -212,10 +201,8 @@ class Aligned(CountKernel):
         parsed = super().prepare(X, name)
         for i, counts in enumerate(parsed):
             if len(counts) != len(parsed[0]):
-                raise ValueError(
-                    f"all sequences must have the same length, but {name}[0] has {len(parsed[0])} symbols "
-                    f"and {name}[{i}] has {len(counts)}"
-                )
+                found = f"{name}[0] has {len(parsed[0])} symbols and {name}[{i}] has {len(counts)}"
+                raise ValueError(f"all sequences must have the same length, but {found}")
         return parsed
 
     def formula(self, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
@@ -223,11 +210,7 @@ class Aligned(CountKernel):
             raise ValueError(f"X has sequences of {len(X[0])} symbols, but Z of {len(Z[0])}")
         return super().formula(X, Z)
 
-    @abstractmethod
     def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
-        """The features, which have as many positions as the sequences of X."""
-
-    def _by_position(self, X: Sequence[Mapping[Any, float]]) -> Array:
         """The counts with a column for each symbol of the alphabet, of the first position, then of the second, ..."""
         return count_matrix(X, product(range(len(X[0])), self._stated()))
 
@@ -251,19 +234,10 @@ class Positions(Aligned):
     alphabet: Sequence[Hashable] | None = None
 
     def __post_init__(self) -> None:
-        _set(self, weights=self._nonnegative(self.weights), alphabet=_alphabet(self.alphabet))
-
-    @staticmethod
-    def _nonnegative(weights: Any) -> tuple[float, ...] | None:
-        if weights is None:
-            return None
-        w = numeric(weights, "weights")
-        if w.ndim != 1 or w.size == 0:
-            raise ValueError(f"weights must be a list of numbers, one per position, got {weights!r:.60}")
-        if (w < 0).any():
-            i = int(np.flatnonzero(w < 0)[0])
-            raise InvalidKernel(f"every weight must be >= 0 (rule 6.13), got weights[{i}] = {w[i]:g}")
-        return tuple(w.tolist())
+        _set(self, alphabet=_alphabet(self.alphabet))
+        if self.weights is not None:
+            expected, law = "a list of numbers, one per position", "every weight must be >= 0 (rule 6.13)"
+            _set(self, weights=nonnegative(self.weights, "weights", expected, law))
 
     def counts(self, obj: Any) -> Mapping[tuple[int, Hashable], float]:
         """The square root of its weight for each symbol with its position."""
@@ -273,9 +247,6 @@ class Positions(Aligned):
         if len(counts) != len(self.weights):
             raise ValueError(f"the sequence has {len(counts)} symbols, but there are {len(self.weights)} weights")
         return {(i, symbol): sqrt(self.weights[i]) for i, symbol in counts}
-
-    def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
-        return self._by_position(X)
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
         weight = "" if self.weights is None else r"w_i\, "
@@ -297,6 +268,7 @@ class Hamming(Aligned):
 
     decay: float
     alphabet: Sequence[Hashable] | None = None
+    tex = r"{decay}^{{\#\{{i :\, {{{x}}}_i \ne {{{z}}}_i\}}}}"
 
     def __post_init__(self) -> None:
         decay = real(self.decay, "decay", above=0)
@@ -313,10 +285,7 @@ class Hamming(Aligned):
     def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
         positions, size = len(X[0]), len(self._stated())
         require_few((size + 1) ** positions, f"{positions} positions and {size} symbols")
-        agree = np.sqrt(1 - self.decay) * self._by_position(X).reshape(len(X), positions, size)
+        agree = np.sqrt(1 - self.decay) * super().feature_rows(X).reshape(len(X), positions, size)
         differ = np.full((len(X), positions, 1), np.sqrt(self.decay))
         factors = np.concatenate([differ, agree], axis=2)  # (n, positions, size + 1)
         return reduce(row_kronecker, factors.swapaxes(0, 1))
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"{number(self.decay)}^{{\#\{{i :\, {{{x}}}_i \ne {{{z}}}_i\}}}}"

@@ -45,6 +45,7 @@ class BagOfWords(CountKernel):
     """
 
     vocabulary: Sequence[str] | None = None
+    tex = r"\sum_{{w}} \#_w({x})\, \#_w({z})"
 
     def __post_init__(self) -> None:
         if self.vocabulary is not None:
@@ -56,9 +57,6 @@ class BagOfWords(CountKernel):
     def counts(self, obj: str) -> Counter[str]:
         """How often each word occurs."""
         return Counter(words(obj))
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\sum_{{w}} \#_w({x})\, \#_w({z})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,6 +76,7 @@ class TfIdf(CountKernel):
 
     idf: Any  # a mapping from words to weights, kept as sorted pairs: hashable and comparable
     unseen: float = 0.0
+    tex = r"\sum_{{w}} \mathrm{{idf}}_w^2\, \#_w({x})\, \#_w({z})"
 
     def __post_init__(self) -> None:
         try:
@@ -116,9 +115,6 @@ class TfIdf(CountKernel):
 
     def __repr__(self) -> str:
         return f"TfIdf(idf={self._weight!r}, unseen={self.unseen!r})"
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\sum_{{w}} \mathrm{{idf}}_w^2\, \#_w({x})\, \#_w({z})"
 
 
 def _require_word(word: Any, name: str) -> None:

@@ -10,28 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import features as maps
-from ..renamed import renamed_fields
 from ..seam import definition
 from ..validation import Array, points, real, whole
-from .kernel import InvalidKernel, NoFiniteFeatureMap, VectorKernel, _set, beyond_rounding
-from .rules import Constant, Exp, Normalized, On, Power, Product, Scaled, Sum, horner, inverse, number
+from .kernel import InvalidKernel, NoFiniteFeatureMap, VectorKernel, _set
+from .rules import Constant, Exp, Normalized, On, Power, Product, Scaled, Sum, beyond_rounding, horner, inverse, number
 
 __all__ = [
-    "Bilinear",
-    "Cosine",
-    "DotProduct",
-    "Exponential",
-    "Gaussian",
-    "Laplacian",
-    "Linear",
-    "Matern",
-    "Periodic",
-    "Polynomial",
-    "Radial",
-    "RationalQuadratic",
-]
-
-# --- kernels of the inner product
+    "Bilinear", "Cosine", "DotProduct", "Exponential", "Gaussian", "Laplacian", "Linear", "Matern", "Periodic",
+    "Polynomial", "Radial", "RationalQuadratic",
+]  # fmt: skip
 
 
 class DotProduct(VectorKernel):
@@ -72,6 +59,8 @@ class Linear(VectorKernel):
            [11., 25.]])
     """
 
+    tex = "{x_T} {z}"
+
     def formula(self, X: Array, Z: Array) -> Array:
         return X @ Z.T
 
@@ -80,9 +69,6 @@ class Linear(VectorKernel):
 
     def feature_rows(self, X: Array) -> Array:
         return X.copy()
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"{x}^{{\top}} {z}" if "'" not in x else rf"({x})^{{\top}} {z}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,6 +80,7 @@ class Bilinear(VectorKernel):
     """
 
     A: Any
+    tex = r"{x_T} A\, {z}"
 
     def __post_init__(self) -> None:
         A = points(self.A, "A")
@@ -130,9 +117,6 @@ class Bilinear(VectorKernel):
 
     def __repr__(self) -> str:
         return f"Bilinear(A={[list(row) for row in self.A]!r})"
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"{x}^{{\top}} A\, {z}" if "'" not in x else rf"({x})^{{\top}} A\, {z}"
 
 
 @dataclass(frozen=True)
@@ -178,6 +162,8 @@ class Cosine(VectorKernel):
     array([[0.7071]])
     """
 
+    tex = r"\frac{{{x_T} {z}}}{{\lVert {x} \rVert\, \lVert {z} \rVert}}"
+
     def formula(self, X: Array, Z: Array) -> Array:
         U = self.feature_rows(X)
         return U @ (U if Z is X else self.feature_rows(Z)).T
@@ -188,12 +174,6 @@ class Cosine(VectorKernel):
     def feature_rows(self, X: Array) -> Array:
         X = X / np.abs(X).max(axis=1, keepdims=True, initial=1e-300)  # squares of tiny entries would vanish
         return inverse(np.linalg.norm(X, axis=1))[:, None] * X
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\frac{{{Linear().latex(x, z)}}}{{\lVert {x} \rVert\, \lVert {z} \rVert}}"
-
-
-# --- kernels of the distance
 
 
 class Radial(VectorKernel):
@@ -239,10 +219,6 @@ def absolute_distances(X: Array, Z: Array) -> Array:
     return sum(np.abs(x_i[:, None] - z_j[None, :]) for x_i, z_j in zip(X.T, Z.T, strict=True))
 
 
-def _norm(x: str, z: str, power: str = "") -> str:
-    return rf"\lVert {x} - {z} \rVert{power}"
-
-
 @dataclass(frozen=True)
 class Gaussian(Radial):
     r"""$k(x, x') = \exp(-\lVert x - x'\rVert^2 / 2\sigma^2)$ (lecture B, eq. 17; lecture S).
@@ -256,6 +232,7 @@ class Gaussian(Radial):
     """
 
     sigma: float = 1.0
+    tex = r"\exp\left(-\frac{{\lVert {x} - {z} \rVert^2}}{{2 \cdot {sigma}^2}}\right)"
 
     def __post_init__(self) -> None:
         _set(self, sigma=real(self.sigma, "sigma", above=0))
@@ -291,9 +268,6 @@ class Gaussian(Radial):
             f"truncated_gaussian(X, sigma={self.sigma!r}, degree=...)"
         )
 
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\exp\left(-\frac{{{_norm(x, z, '^2')}}}{{2 \cdot {number(self.sigma)}^2}}\right)"
-
 
 @dataclass(frozen=True)
 class Exponential(Radial):
@@ -304,15 +278,13 @@ class Exponential(Radial):
     """
 
     length: float = 1.0
+    tex = r"\exp\left(-\frac{{\lVert {x} - {z} \rVert}}{{{length}}}\right)"
 
     def __post_init__(self) -> None:
         _set(self, length=real(self.length, "length", above=0))
 
     def profile(self, r: Array) -> Array:
         return np.exp(-r / self.length)
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\exp\left(-\frac{{{_norm(x, z)}}}{{{number(self.length)}}}\right)"
 
 
 @dataclass(frozen=True)
@@ -325,6 +297,7 @@ class RationalQuadratic(Radial):
 
     length: float = 1.0
     alpha: float = 1.0
+    tex = r"\left(1 + \frac{{\lVert {x} - {z} \rVert^2}}{{2 \cdot {alpha} \cdot {length}^2}}\right)^{{-{alpha}}}"
 
     def __post_init__(self) -> None:
         _set(self, length=real(self.length, "length", above=0), alpha=real(self.alpha, "alpha", above=0))
@@ -334,10 +307,6 @@ class RationalQuadratic(Radial):
         if self.alpha < 100:
             return (1 + x) ** -self.alpha
         return np.exp(-self.alpha * np.log1p(x))  # the rounding of 1 + x would grow with alpha
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        a = number(self.alpha)
-        return rf"\left(1 + \frac{{{_norm(x, z, '^2')}}}{{2 \cdot {a} \cdot {number(self.length)}^2}}\right)^{{-{a}}}"
 
 
 @dataclass(frozen=True)
@@ -390,12 +359,11 @@ class Matern(Radial):
         return k
 
     def latex(self, x: str = "x", z: str = "x'") -> str:
-        s = rf"\tfrac{{\sqrt{{{number(2 * self.nu)}}}}}{{{number(self.length)}}} {_norm(x, z)}"
+        s = rf"\tfrac{{\sqrt{{{number(2 * self.nu)}}}}}{{{number(self.length)}}} \lVert {x} - {z} \rVert"
         nu = number(self.nu)
         return rf"\frac{{2^{{1-{nu}}}}}{{\Gamma({nu})}} \left({s}\right)^{{{nu}}} K_{{{nu}}}\left({s}\right)"
 
 
-@renamed_fields(h="length")
 @dataclass(frozen=True)
 class Laplacian(Radial):
     r"""$k(x, x') = \exp(-\lVert x - x'\rVert_1 / \text{length})$: stationary, but in the L1 norm, so not radial.
@@ -408,6 +376,7 @@ class Laplacian(Radial):
 
     length: float = 1.0
     radial = False
+    tex = r"\exp\left(-\frac{{\lVert {x} - {z} \rVert_1}}{{{length}}}\right)"
 
     def __post_init__(self) -> None:
         _set(self, length=real(self.length, "length", above=0))
@@ -426,9 +395,6 @@ class Laplacian(Radial):
     def formula(self, X: Array, Z: Array) -> Array:
         return np.exp(-absolute_distances(X, Z) / self.length)
 
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return rf"\exp\left(-\frac{{{_norm(x, z, '_1')}}}{{{number(self.length)}}}\right)"
-
 
 @dataclass(frozen=True)
 class Periodic(Radial):
@@ -443,6 +409,8 @@ class Periodic(Radial):
 
     period: float = 1.0
     length: float = 1.0
+    radial = False
+    tex = r"\exp\left(-\frac{{2 \sum_j \sin^2\left(\pi ({{{x}}}_j - {{{z}}}_j) / {period}\right)}}{{{length}^2}}\right)"
 
     def __post_init__(self) -> None:
         _set(self, period=real(self.period, "period", above=0), length=real(self.length, "length", above=0))
@@ -454,12 +422,6 @@ class Periodic(Radial):
         if np.isnan(D).any():
             raise OverflowError(f"points are too far apart to tell where in a period of {self.period:g} they lie")
         return np.exp(-2 * D)
-
-    radial = False
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        inner = rf"\sum_j \sin^2\left(\pi ({{{x}}}_j - {{{z}}}_j) / {number(self.period)}\right)"
-        return rf"\exp\left(-\frac{{2 {inner}}}{{{number(self.length)}^2}}\right)"
 
 
 class Falling(NamedTuple):

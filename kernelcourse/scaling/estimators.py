@@ -35,15 +35,9 @@ from .maps import GramError, draw_features, gram_error
 from .models import NewtonFit, falkon, feature_logistic, feature_ridge, feature_svm
 
 __all__ = [
-    "CGRidge",
-    "Falkon",
-    "FourierLogisticRegression",
-    "FourierRidge",
-    "FourierSVM",
-    "NystromLogisticRegression",
-    "NystromRidge",
-    "NystromSVM",
-]
+    "CGRidge", "Falkon", "FourierLogisticRegression", "FourierRidge", "FourierSVM", "NystromLogisticRegression",
+    "NystromRidge", "NystromSVM",
+]  # fmt: skip
 
 
 @dataclass(eq=False, repr=False)
