@@ -64,6 +64,7 @@ def way(request, monkeypatch):
     monkeypatch.setenv("KERNELCOURSE_FAST", "0" if request.param == "plain" else "1")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
     monkeypatch.setattr(fast, "WORTH_COMPILING", 0)
+    monkeypatch.setattr(fast, "WORTH_WAITING", 0)
     monkeypatch.setattr(fast, "WORTH_A_THREAD", 0)
     for name, value in {"ROWS": 7, "COLUMNS": 20, "FEW_COLUMNS": 5, "SMALL_PRODUCT": 2800, "ENTRIES": 1000}.items():
         monkeypatch.setattr(tiles, name, value)
@@ -157,6 +158,35 @@ os.environ["KERNELCOURSE_FAST"] = "0"
 assert fast.compiled(1e9) is None and "numba" not in sys.modules
 del os.environ["KERNELCOURSE_FAST"]
 assert fast.compiled(1e9) is not None and "numba" in sys.modules
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_on_fewer_than_a_thousand_points_nobody_waits_for_the_compiler():
+    code = """
+import sys, numpy as np, kernelcourse as kc
+rng = np.random.default_rng(0)
+X = rng.normal(size=(990, 3))
+y = np.where(X[:, 0] > 0, 1, -1)
+K = kc.Gaussian(1.0)(X)
+kc.Laplacian(1.0)(X)
+for model in (kc.KernelRidge, kc.KernelSVM, kc.KernelPerceptron, kc.KernelLogisticRegression, kc.KernelNeighbors):
+    model().fit(X, y).predict(X)
+kc.logistic_sgd(K, y > 0, step=0.1, steps=2000, rng=0)
+kc.svm_sgd(K, y, lam=0.01, steps=2000, rng=0)
+assert "numba" not in sys.modules
+for _ in range(70):  # who goes on gets them
+    kc.Gaussian(1.0)(X)
+assert "numba" in sys.modules
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_large_jobs_are_compiled_at_once():
+    code = """
+import sys, numpy as np, kernelcourse as kc
+kc.Gaussian(1.0)(np.zeros((1001, 2)))
+assert "numba" in sys.modules
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -524,7 +554,7 @@ def test_a_search_over_ridges_is_scikit_learns():
     np.testing.assert_allclose(ours.scores, peer.cv_results_["mean_test_score"], rtol=1e-8)
 
 
-@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("offset", ["none", "penalised", "free"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_search_over_lams_is_as_if_each_were_fitted(offset, classes, monkeypatch):
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")  # so that the folds of two kernels are done together

@@ -24,14 +24,14 @@ BLOCK = 64  # entries of a row that are looked at together
 Indices = NDArray[np.intp]
 
 
-def _loops(work: float) -> Any:
-    return compiled(work) or sys.modules[__name__]
+def _loops(work: float, points: int) -> Any:
+    return compiled(work, points) or sys.modules[__name__]
 
 
 @accelerates(perceptron.count_mistakes)
 def count_mistakes(K: Array, y: Array, orders: Iterable[Indices]) -> perceptron.PerceptronFit:
     K, alpha, f = in_rows(K), np.zeros(len(K), dtype=int), np.zeros(len(K))
-    pass_over, epochs, separated = _loops(K.size).perceptron_epoch, 0, False
+    pass_over, epochs, separated = _loops(K.size, len(K)).perceptron_epoch, 0, False
     for order in orders:
         epochs, separated = epochs + 1, pass_over(K, y, order, alpha, f) == 0
         if separated:
@@ -42,14 +42,14 @@ def count_mistakes(K: Array, y: Array, orders: Iterable[Indices]) -> perceptron.
 @accelerates(logistic.logistic_steps)
 def logistic_steps(K: Array, y: Array, order: Indices, step: float, ridge: float) -> Array:
     a, q = np.zeros(len(y)), np.zeros(len(y))
-    _loops(len(order) * len(y)).logistic_sgd(in_rows(K), y, order, step, ridge, a, q)
+    _loops(len(order) * len(y), len(y)).logistic_sgd(in_rows(K), y, order, step, ridge, a, q)
     return a
 
 
 @accelerates(svm.hits_and_totals)
 def hits_and_totals(K: Array, y: Array, order: Indices, lam: float) -> tuple[Array, Array]:
     hits, total, f = np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y))
-    _loops(len(order) * len(y)).svm_sgd(in_rows(K), y, order, lam, hits, total, f)
+    _loops(len(order) * len(y), len(y)).svm_sgd(in_rows(K), y, order, lam, hits, total, f)
     return hits, total
 
 

@@ -24,16 +24,26 @@ S = TypeVar("S")
 T = TypeVar("T")
 _alone = ContextVar("alone", default=False)  # whether this is one of several jobs side by side
 Loops = Any  # the module of compiled loops, or None
+_done = 0.0  # elementary steps of small jobs that were worth compiling, done without
 
 SLAB = 2**20  # entries of a Gram matrix that are worked on at a time: 8 MB
 WORTH_COMPILING = 2**19  # below so many entries or elementary steps, importing numba takes longer than the job
+WORTH_WAITING = 2**26  # elementary steps, of all small jobs so far: about a second in plain numpy
 WORTH_A_THREAD = 2**16
 _LINE = 8  # numbers in a cache line
 
 
-def compiled(work: float) -> Loops:
-    """The compiled loops for a job of so many elementary steps; None if plain numpy should do it."""
+def compiled(work: float, points: float | None = None) -> Loops:
+    """The compiled loops for a job of so many elementary steps; None if plain numpy should do it.
+
+    Compiling takes seconds, so a job on `points` (by default the root of `work`) fewer than a thousand never waits for
+    it. Only a program that goes on to such jobs, until plain numpy has done `WORTH_WAITING` steps, gets the loops.
+    """
+    global _done
     if (work < WORTH_COMPILING and not always()) or os.environ.get("KERNELCOURSE_FAST") == "0":
+        return None
+    few = (work**0.5 if points is None else points) < 1000
+    if few and not always() and _loops.cache_info().currsize == 0 and (_done := _done + work) < WORTH_WAITING:
         return None
     return _loops()
 
