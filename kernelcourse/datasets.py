@@ -8,6 +8,7 @@ number as n allows and come in random order. Where the law behind the data is kn
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib.resources import files
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -439,59 +440,11 @@ def small_texts() -> Texts:
     >>> len(documents), np.bincount(y), names
     (40, array([10, 10, 10, 10]), ('cooking', 'sailing', 'astronomy', 'football'))
     """
-    by_topic = [text.strip().splitlines() for text in TEXTS.values()]
-    documents = [document for topic in by_topic for document in topic]
-    return Texts(documents, np.repeat(np.arange(len(TEXTS)), [len(topic) for topic in by_topic]), tuple(TEXTS))
-
-
-# One document a line.
-TEXTS = {
-    "cooking": """
-Chop the onion finely, warm the oil in a wide pan and let the onion soften slowly until it turns golden.
-A good tomato sauce needs little more than ripe tomatoes, garlic, oil, salt and half an hour of patience.
-Knead the dough for ten minutes, cover the bowl and let it rise in a warm corner until it has doubled.
-She whisked the eggs with sugar until pale, folded in the flour and baked the cake for forty minutes.
-Salt the water well before the pasta goes in, and keep a cup of that water to loosen the sauce.
-The cook in the cramped galley roasted two chickens with lemon, thyme and a whole head of garlic.
-Lentil soup tastes better on the second day, when the cumin and the onion have had time to mingle.
-Bread with a dark crust wants a hot oven, a heavy pot and a tray of boiling water for steam.
-Melt the butter, stir in the flour, add warm milk a little at a time and the white sauce will stay smooth.
-For the salad, toast the walnuts, slice the pears and dress the leaves with oil, vinegar and a pinch of salt.
-""",
-    "sailing": """
-The skipper eased the mainsheet, the boat came upright and we surged towards the harbour before the wind.
-Reef the mainsail early: once the wind has risen and the sea has built, the job is twice as hard.
-We dropped the anchor in five metres of clear water, let out the chain and watched the bow swing to the wind.
-A strong tide set us south all night, and at dawn the lighthouse stood on the wrong side of the bow.
-The crew hoisted the spinnaker at the mark, and the yacht rolled downwind with the rudder groaning.
-Before the crossing they checked the rigging, filled the water tanks and stowed the galley for rough sea.
-To tack, push the tiller away from you, duck under the boom and trim the jib on the other side.
-Without an engine the captain steered by the pole star, with one hand on the tiller and an eye on the sail.
-Fog rolled over the harbour, so the ferry sounded its horn and every yacht stayed at anchor until noon.
-The old sailor mended the torn jib with waxed thread while the boat drifted on a sea without wind.
-""",
-    "astronomy": """
-A star spends most of its life turning hydrogen into helium, held up against gravity by its own light.
-The telescope gathered light for six hours to show a galaxy whose stars were born before the sun.
-Jupiter drifted past the bright star in the west, with four moons strung out in a line beside it.
-When a planet crosses the face of its star, the light dims by a tiny amount, and from that we learn its size.
-Comets carry ice from the cold edge of the solar system and grow a tail as they come near the sun.
-The mirror of the new telescope is made of segments that unfold in orbit, far from the warmth of the earth.
-Dust hides the centre of our galaxy, but infrared light comes through and shows the stars that circle it.
-During the eclipse the moon covered the sun, the sky went dark and the planet Venus stood out at noon.
-A dying giant star threw off its outer layers, and the glowing nebula it left behind is still growing.
-Every spring the observatory measures the orbit of the asteroid again, to be sure that it will miss the earth.
-""",
-    "football": """
-The striker turned past the last defender and shot the ball low into the net with a minute to play.
-The referee blew for a penalty, the goalkeeper guessed right and pushed the ball around the post.
-Two goals down at half time, the coach changed three players and the team pressed high up the pitch.
-The captain lifted the cup in front of the home supporters after a final that went to penalties.
-A long pass from midfield split the defence, and the winger crossed for the easiest goal of the season.
-The young star of the team signed for the club until he is thirty, and the supporters sang his name.
-After a second yellow card the defender left the pitch, and ten players had to hold the lead.
-The goalkeeper came out for the corner, missed the ball and watched it roll slowly into the net.
-Promotion was settled on the last day of the season, when both teams needed a win and neither scored a goal.
-The coach prefers a back three, quick passes through midfield and wingers who track back to defend.
-""",
-}
+    names, documents, y = [], [], []
+    for line in files(__package__).joinpath("data/small_texts.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            names.append(line.removeprefix("## "))
+        elif line and not line.startswith("#"):
+            documents.append(line)
+            y.append(len(names) - 1)
+    return Texts(documents, np.array(y), tuple(names))

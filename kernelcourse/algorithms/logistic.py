@@ -19,7 +19,6 @@ from ..linalg import conjugate_gradients, refuse_indefinite
 from ..seam import definition
 from ..validation import Array, generator, numeric, points, real, square, vector, warn, whole, zero_one
 from .newton import newton, positive_ridge, solve_weighted
-from .softmax import cross_entropy, kernel_softmax, one_hot, primal_softmax, softmax  # noqa: F401 - for one release
 
 __all__ = [
     "LogisticFit",
@@ -43,9 +42,6 @@ class LogisticFit(NamedTuple):
     iterations: int  # Newton steps
     gradient_norm: float  # largest entry of |s(Ka) - y + ridge a|
     objective: float
-
-
-# ---------------------------------------------------------------- the objective
 
 
 def logistic(z: ArrayLike) -> Array:
@@ -80,7 +76,8 @@ def logistic_functional_gradient(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ri
     array([ 0.5, -0.5])
     """
     K, y, ridge = _problem(K, y, ridge)
-    return _functional_gradient(vector(a, "a", length=len(K)), K, y, ridge)
+    a = vector(a, "a", length=len(K))
+    return _residual(a, K @ a, y, ridge)
 
 
 def logistic_gradient(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ridge: float) -> Array:
@@ -90,10 +87,8 @@ def logistic_gradient(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ridge: float)
     array([ 1., -1.])
     """
     K, y, ridge = _problem(K, y, ridge)
-    return K @ _functional_gradient(vector(a, "a", length=len(K)), K, y, ridge)
-
-
-# ---------------------------------------------------------------- the lecture's algorithms
+    a = vector(a, "a", length=len(K))
+    return K @ _residual(a, K @ a, y, ridge)
 
 
 def logistic_gradient_descent(
@@ -118,7 +113,7 @@ def logistic_gradient_descent(
         if np.abs(residual).max() <= tol:
             return a
         a = a + step * residual
-    norm = np.abs(_functional_gradient(a, K, y, ridge)).max()
+    norm = np.abs(_residual(a, K @ a, y, ridge)).max()
     if tol > 0 and norm > tol:
         warn(f"logistic_gradient_descent: gradient norm {norm:.1e} > tol={tol:g} after {iterations} iterations")
     return a
@@ -195,9 +190,6 @@ def logistic_steps(K: Array, y: Array, order: NDArray[np.intp], step: float, rid
     return a
 
 
-# ---------------------------------------------------------------- to convergence
-
-
 def logistic_newton(
     K: ArrayLike, y: ArrayLike, *, ridge: float, tol: float = 1e-8, max_iterations: int = 300
 ) -> LogisticFit:
@@ -205,15 +197,10 @@ def logistic_newton(
 
     A step solves $(WK + \text{ridge}\, I)\, d = -r$ with $r = s(Ka) - y + \text{ridge}\, a$ and
     $W = \operatorname{diag}(s(1-s))$, and is halved until $\|r\|$ falls. The matrix is invertible for every positive
-    semidefinite $K$, a singular one too, so there is always such a step. The ridge comes down by decades from the
-    scale of $K$, each solution the start of the next, which keeps the steps long where classes are nearly separable
-    or $K$ is badly scaled.
-
-    It stops when $\max_i |r_i| \le$ `tol` $\max_i |\text{ridge}\, a_i|$, and warns if rounding or `max_iterations`
-    leave $\max_i |r_i| >$ `tol`.
-
-    `ridge` must be positive: on separable data the plain likelihood grows for ever along a separating direction and
-    has no maximum.
+    semidefinite $K$, a singular one too, so there is always such a step. The ridge, which must be positive, comes down
+    by decades from the scale of $K$, each solution the start of the next: that keeps the steps long where classes are
+    nearly separable or $K$ is badly scaled. It stops when $\max_i |r_i| \le$ `tol` $\max_i |\text{ridge}\, a_i|$, and
+    warns if rounding or `max_iterations` leave $\max_i |r_i| >$ `tol`.
 
     >>> fit = logistic_newton(np.eye(2), [0, 1], ridge=0.1)
     >>> bool(np.allclose(0.1 * fit.a, np.array([0, 1]) - logistic(fit.a)))
@@ -223,17 +210,15 @@ def logistic_newton(
     refuse_indefinite(K, 1e-8 * float(np.abs(K).max()))
 
     def gradient(a: Array, ridge: float) -> Array:
-        return _functional_gradient(a, K, y, ridge)
+        return _residual(a, K @ a, y, ridge)
 
     def direction(a: Array, r: Array, ridge: float) -> Array:
         f = K @ a
         return -solve_weighted(K, expit(f) * expit(-f), r, ridge)  # s(-f) is 1 - s(f)
 
-    scale = np.trace(K) / len(K)
-    a, iterations, norm = newton(
-        np.zeros(len(K)), gradient, direction, ridge, scale, tol, max_iterations, name="logistic_newton"
-    )
-    return LogisticFit(a, iterations, norm, _objective(a, K, y, ridge))
+    start, scale = np.zeros(len(K)), np.trace(K) / len(K)
+    found = newton(start, gradient, direction, ridge, scale, tol, max_iterations, name="logistic_newton")
+    return LogisticFit(*found, _objective(found[0], K, y, ridge))
 
 
 def logistic_newton_cg(
@@ -243,10 +228,8 @@ def logistic_newton_cg(
 
     The matrix of the Newton step, $WK + \text{ridge}\, I$, is not symmetric, but in the inner product of the function
     space, $\langle u, v\rangle = u^\top K v$, it is self-adjoint and positive. There conjugate gradients need one
-    product with $K$, $O(n^2)$, an iteration, and few iterations, since the eigenvalues of $K$ fall fast. `iterations`
-    counts products.
-
-    The same minimum, `tol` and warning as `logistic_newton`, which takes over if `max_products` are not enough.
+    product with $K$ per iteration, $O(n^2)$, and few iterations, since the eigenvalues of $K$ fall fast. `iterations`
+    counts products. If `max_products` are not enough, `logistic_newton` takes over.
 
     >>> fit = logistic_newton_cg(np.eye(2), [0, 1], ridge=0.1)
     >>> bool(np.allclose(fit.a, logistic_newton(np.eye(2), [0, 1], ridge=0.1).a))
@@ -261,11 +244,10 @@ def logistic_newton_cg(
 @definition
 def newton_by_products(K: Array, y: Array, *, ridge: float, tol: float, max_products: int) -> LogisticFit | None:
     """Newton's method on the pair of a and f = Ka, which change together; None if the products do not suffice."""
-    sign, products = 2 * y - 1, 0
+    products = 0
 
     def gradient(x: Array, ridge: float) -> Array:
-        a, f = x
-        return ridge * a - sign * expit(-sign * f)  # s(-f) for 1 - s(f), which would cancel
+        return _residual(x[0], x[1], y, ridge)
 
     def direction(x: Array, r: Array, ridge: float) -> Array:
         nonlocal products
@@ -275,12 +257,11 @@ def newton_by_products(K: Array, y: Array, *, ridge: float, tol: float, max_prod
         products += took
         return np.zeros_like(x) if d is None else d
 
-    x = np.zeros((2, len(y)))
-    x, _, norm = newton(x, gradient, direction, ridge, ridge, tol, max_products, weights=lambda x: x[0])
-    a = x[0]
+    start = np.zeros((2, len(y)))
+    (a, _), _, norm = newton(start, gradient, direction, ridge, ridge, tol, max_products, weights=lambda x: x[0])
     if norm > tol * min(1.0, ridge * np.abs(a).max()):
         return None
-    norm = float(np.abs(_functional_gradient(a, K, y, ridge)).max())  # afresh: rounding has gathered in f
+    norm = float(np.abs(_residual(a, K @ a, y, ridge)).max())  # afresh: rounding has gathered in f
     return LogisticFit(a, products, norm, _objective(a, K, y, ridge))
 
 
@@ -297,15 +278,13 @@ def newton_step_by_products(
         Aq = ridge * q[0] + p * q[1]
         return np.array([Aq, K @ Aq])
 
+    def inner(u: Array, v: Array) -> float:
+        return float(u[0] @ v[1])
+
     b = np.array([-r, -(K @ r)])
-    d, residuals = conjugate_gradients(
-        times, b, iterations=most - 2, tol=accuracy, inner=lambda u, v: float(u[0] @ v[1])
-    )
+    d, residuals = conjugate_gradients(times, b, iterations=most - 2, tol=accuracy, inner=inner)
     reached = bool(residuals) and residuals[-1] <= accuracy
     return (d if reached else None), len(residuals) + 1
-
-
-# ---------------------------------------------------------------- formulas on checked arrays
 
 
 def expit(z: Array) -> Array:
@@ -320,12 +299,10 @@ def _objective(a: Array, K: Array, y: Array, ridge: float) -> float:
     return float(np.logaddexp(0, -margin).sum() + ridge / 2 * (a @ f))
 
 
-def _functional_gradient(a: Array, K: Array, y: Array, ridge: float) -> Array:
+def _residual(a: Array, f: Array, y: Array, ridge: float) -> Array:
+    """s(f) - y + ridge a, with s(-f) for 1 - s(f), which would cancel."""
     sign = 2 * y - 1
-    return ridge * a - sign * expit(-sign * (K @ a))  # s(-f) for 1 - s(f), which would cancel
-
-
-# ---------------------------------------------------------------- checks
+    return ridge * a - sign * expit(-sign * f)
 
 
 def _problem(K: ArrayLike, y: ArrayLike, ridge: float) -> tuple[Array, Array, float]:

@@ -37,9 +37,6 @@ __all__ = [
 Loss = Callable[[Array, Array], tuple[float, Array]]
 
 
-# ---------------------------------------------------------------- perceptrons that pool perceptrons
-
-
 def pooled_perceptrons(X: ArrayLike, W: ArrayLike, v: ArrayLike) -> Array:
     r"""The sign of a weighted vote of perceptrons (lecture H, multilayer perceptrons), +1 or -1 for each point,
 
@@ -65,9 +62,6 @@ def pooled_perceptrons(X: ArrayLike, W: ArrayLike, v: ArrayLike) -> Array:
 
 def _sign(z: Array) -> Array:
     return np.where(z >= 0, 1.0, -1.0)
-
-
-# ---------------------------------------------------------------- the network
 
 
 class Activation(NamedTuple):
@@ -169,9 +163,6 @@ def hidden_features(network: Network, X: ArrayLike) -> Array:
     return forward(network, X)[-2]
 
 
-# ---------------------------------------------------------------- losses
-
-
 def squared_error(Z: ArrayLike, Y: ArrayLike) -> tuple[float, Array]:
     r"""The mean over the rows of $\tfrac12 \|y - z\|^2$ (lecture H, linear regression), and its gradient in `Z`.
 
@@ -198,9 +189,6 @@ def softmax_cross_entropy(Z: ArrayLike, Y: ArrayLike) -> tuple[float, Array]:
         raise ValueError(f"each row of Y must be one-hot, or probabilities that sum to 1, got for example {Y[0]}")
     log_p = log_softmax(Z)
     return -float((Y * log_p).sum()) / len(Z), (np.exp(log_p) - Y) / len(Z)
-
-
-# ---------------------------------------------------------------- training
 
 
 def backward(network: Network, X: ArrayLike, Y: ArrayLike, *, loss: Loss) -> tuple[float, list[Layer]]:
@@ -309,9 +297,6 @@ def sgd(
     return Training(network, np.array(losses))
 
 
-# ---------------------------------------------------------------- the graph, on checked arrays
-
-
 def _forward(layers: Sequence[Layer], activation: Activation, X: Array) -> list[Array]:
     outputs = [X]
     for W, b in layers[:-1]:
@@ -332,9 +317,6 @@ def _backward(
         if number > 0:
             delta = (delta @ layers[number].W.T) * activation.derivative(h)
     return value, gradient[::-1]
-
-
-# ---------------------------------------------------------------- checks
 
 
 def _refuse_overflow(*values: Array | float) -> None:

@@ -101,9 +101,6 @@ def softmax_gradient(A: ArrayLike, K: ArrayLike, labels: ArrayLike, *, ridge: fl
     return K @ (_softmax_errors(K @ A, Y) + ridge * A)
 
 
-# ---------------------------------------------------------------- to convergence
-
-
 def kernel_softmax(
     K: ArrayLike,
     labels: ArrayLike,
@@ -189,9 +186,6 @@ def primal_softmax(
     return W
 
 
-# ---------------------------------------------------------------- formulas on checked arrays
-
-
 def _softmax(Z: Array) -> Array:
     E = np.exp(Z - Z.max(axis=1, keepdims=True))
     return E / E.sum(axis=1, keepdims=True)
@@ -206,9 +200,6 @@ def _softmax_errors(F: Array, Y: Array) -> Array:
     """softmax(F) - Y, where the right class gets minus the sum of the others: p - 1 would cancel."""
     others = _softmax(F) * (1 - Y)
     return others - Y * others.sum(axis=1, keepdims=True)
-
-
-# ---------------------------------------------------------------- checks
 
 
 def _problem(A: ArrayLike, K: ArrayLike, labels: ArrayLike, ridge: float) -> tuple[Array, Array, Array, float]:

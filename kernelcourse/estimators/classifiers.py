@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms import logistic, neighbors, perceptron, svm
+from ..algorithms.softmax import kernel_softmax, primal_softmax
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Gaussian, falling
 from ..seam import definition
@@ -211,7 +212,7 @@ class LogisticRegression(ProbabilisticClassifier):
         columns = []
         for signs in one_against_rest(codes, len(self.classes_)):
             # The two columns of a softmax are -w/2 and w/2: half the penalty, hence twice the ridge.
-            W = logistic.primal_softmax(Phi, (signs > 0).astype(int), ridge=2 * ridge, n_classes=2)
+            W = primal_softmax(Phi, (signs > 0).astype(int), ridge=2 * ridge, n_classes=2)
             columns.append(W[:, 1] - W[:, 0])
         self.w_ = side_by_side(columns)
         return self
@@ -252,7 +253,7 @@ class KernelLogisticRegression(ProbabilisticClassifier):
         if len(self.classes_) == 2:
             self.a_ = logistic.logistic_newton_cg(K, codes, ridge=ridge).a
         else:
-            self.a_ = logistic.kernel_softmax(K, codes, ridge=ridge, n_classes=len(self.classes_))
+            self.a_ = kernel_softmax(K, codes, ridge=ridge, n_classes=len(self.classes_))
         self.b_ = constant_of(self.a_, offset)
         self.f_ = Expansion.over(P, self.a_, self.kernel_)
         return self
@@ -282,7 +283,7 @@ class SoftmaxRegression(ProbabilisticClassifier):
         self.offset_ = offset_word(self.offset, ONE_MORE_FEATURE, true="penalised")
         X = self._training_points(X)
         codes = self._encode(y, len(X))
-        self.W_ = logistic.primal_softmax(_with_ones(X, self.offset_), codes, ridge=ridge, n_classes=len(self.classes_))
+        self.W_ = primal_softmax(_with_ones(X, self.offset_), codes, ridge=ridge, n_classes=len(self.classes_))
         return self
 
     def decision_function(self, X: Any) -> Array:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..algorithms import mlp
-from ..algorithms.logistic import one_hot
+from ..algorithms.softmax import one_hot
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Linear
 from ..validation import Array, generator, whole
