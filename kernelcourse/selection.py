@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .estimators.base import one_column
+from .algorithms.ridge import dual_weights
+from .estimators.base import one_column, take
 from .gram import center, centered_targets
 from .kernels.kernel import Kernel
 from .linalg import refuse_negative
@@ -92,10 +93,6 @@ def fresh(estimator: Any, **params: Any) -> Any:
     return type(estimator)(**deepcopy(estimator.get_params(deep=False))).set_params(**params)
 
 
-def _rows(X: Any, indices: Any) -> Any:
-    return X[indices] if isinstance(X, np.ndarray) else [X[i] for i in indices]
-
-
 def cross_validate(estimator: Any, X: Any, y: Any, folds: Iterable[Split], metric: Metric | None = None) -> Array:
     """Fit on each split's training points and score on those held out; `metric(y, prediction)`, by default `score`.
 
@@ -109,8 +106,8 @@ def cross_validate(estimator: Any, X: Any, y: Any, folds: Iterable[Split], metri
     same_length(y, "y", len(X))
     scores = []
     for train, test in _splits(folds, len(X)):
-        model = fresh(estimator).fit(_rows(X, train), y[train])
-        held_out = _rows(X, test)
+        model = fresh(estimator).fit(take(X, train), y[train])
+        held_out = take(X, test)
         scores.append(model.score(held_out, y[test]) if metric is None else metric(y[test], model.predict(held_out)))
     return np.array(scores)
 
@@ -119,7 +116,7 @@ def _indexable(X: Any) -> Any:
     """Points that rows can be taken from: an array or a list."""
     if hasattr(X, "toarray"):
         numeric(X, "X")  # which says what to do with a sparse matrix
-    return X if isinstance(X, (np.ndarray, list, tuple)) else np.asarray(X)
+    return list(X) if isinstance(X, (list, tuple)) else np.asarray(X)
 
 
 def _splits(folds: Iterable[Split], n: int) -> list[Split]:
@@ -212,8 +209,6 @@ def leave_one_out_by_the_book(K: Any, t: Any, *, ridge: float) -> Array:
     >>> leave_one_out_by_the_book(np.eye(2), [1.0, 2.0], ridge=1.0)
     array([1., 2.])
     """
-    from .algorithms.ridge import dual_weights
-
     K = square(K)
     t = vector(t, "t", length=len(K))
     residuals = np.empty(len(t))
@@ -290,9 +285,8 @@ def alignment_weights(grams: Sequence[Any], t: Any) -> Array:
     try:
         from scipy.optimize import nnls
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "alignment_weights solves a non-negative least squares problem with scipy: install it"
-        ) from error
+        reason = "alignment_weights solves a non-negative least squares problem with scipy: install it"
+        raise ModuleNotFoundError(reason) from error
 
     grams = list(grams)
     if not grams:

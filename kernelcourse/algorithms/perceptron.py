@@ -57,11 +57,10 @@ class PrimalPerceptronFit(NamedTuple):
     separated: bool
 
 
-def _orders(n: int, epochs: int, *, shuffle: bool, rng: Any) -> Iterator[NDArray[np.int_]]:
+def _orders(n: int, epochs: int, *, shuffle: bool, rng: Any, name: str = "max_epochs") -> Iterator[NDArray[np.int_]]:
     """The order of the points in each epoch: always the given one, or a fresh one every time."""
-    rng = generator(rng)
-    for _ in range(epochs):
-        yield rng.permutation(n) if shuffle else np.arange(n)
+    epochs, rng = whole(epochs, name, at_least=1), generator(rng)
+    return (rng.permutation(n) if shuffle else np.arange(n) for _ in range(epochs))
 
 
 def kernel_perceptron_by_the_book(
@@ -77,17 +76,16 @@ def kernel_perceptron_by_the_book(
     """
     K = square(K)
     y = signs(y, length=len(K))
-    alpha = np.zeros(len(K), dtype=int)
-    epochs, separated = 0, False
-    for order in _orders(len(K), whole(max_epochs, "max_epochs", at_least=1), shuffle=shuffle, rng=rng):
-        epochs, separated = epochs + 1, True
+    alpha, mistakes = np.zeros(len(K), dtype=int), 0
+    for epochs, order in enumerate(_orders(len(K), max_epochs, shuffle=shuffle, rng=rng), start=1):
+        before = mistakes
         for i in order.tolist():
             if y[i] * np.sum(alpha * y * K[:, i]) <= 0:
                 alpha[i] += 1
-                separated = False
-        if separated:
-            break
-    return PerceptronFit(alpha, int(alpha.sum()), epochs, separated)
+                mistakes += 1
+        if mistakes == before:
+            return PerceptronFit(alpha, mistakes, epochs, True)
+    return PerceptronFit(alpha, mistakes, epochs, False)
 
 
 def kernel_perceptron(
@@ -103,25 +101,23 @@ def kernel_perceptron(
     """
     K = square(K)
     y = signs(y, length=len(K))
-    max_epochs = whole(max_epochs, "max_epochs", at_least=1)
     return count_mistakes(K, y, _orders(len(K), max_epochs, shuffle=shuffle, rng=rng))
 
 
 @definition
 def count_mistakes(K: Array, y: Array, orders: Iterable[NDArray[np.int_]]) -> PerceptronFit:
     """Passes over the points in these orders, until one goes without a mistake."""
-    alpha, f = np.zeros(len(K), dtype=int), np.zeros(len(K))
-    epochs, separated = 0, False
-    for order in orders:
-        epochs, separated = epochs + 1, True
+    alpha, f, mistakes = np.zeros(len(K), dtype=int), np.zeros(len(K)), 0
+    for epochs, order in enumerate(orders, start=1):
+        before = mistakes
         for i in order.tolist():
             if y[i] * f[i] <= 0:
                 alpha[i] += 1
                 f += y[i] * K[i]  # K is symmetric: its row i is its column i
-                separated = False
-        if separated:
-            break
-    return PerceptronFit(alpha, int(alpha.sum()), epochs, separated)
+                mistakes += 1
+        if mistakes == before:
+            return PerceptronFit(alpha, mistakes, epochs, True)
+    return PerceptronFit(alpha, mistakes, epochs, False)
 
 
 def kernel_perceptron_list(
@@ -138,16 +134,14 @@ def kernel_perceptron_list(
     K = square(K)
     y = signs(y, length=len(K))
     L: list[int] = []
-    epochs, separated = 0, False
-    for order in _orders(len(K), whole(max_epochs, "max_epochs", at_least=1), shuffle=shuffle, rng=rng):
-        epochs, separated = epochs + 1, True
+    for epochs, order in enumerate(_orders(len(K), max_epochs, shuffle=shuffle, rng=rng), start=1):
+        before = len(L)
         for i in order.tolist():
             if y[i] * np.sum(y[L] * K[L, i]) <= 0:
                 L.append(i)
-                separated = False
-        if separated:
-            break
-    return PerceptronList(L, np.bincount(L, minlength=len(K)) * y, epochs, separated)
+        if len(L) == before:
+            return PerceptronList(L, np.bincount(L, minlength=len(K)) * y, epochs, True)
+    return PerceptronList(L, np.bincount(L, minlength=len(K)) * y, epochs, False)
 
 
 def perceptron(
@@ -161,20 +155,17 @@ def perceptron(
     PrimalPerceptronFit(w=array([ 1., -1.]), mistakes=2, epochs=2, separated=True)
     """
     Phi = points(Phi, "Phi")
-    n, M = Phi.shape
-    y = signs(y, length=n)
-    w = np.zeros(M)
-    mistakes, epochs, separated = 0, 0, False
-    for order in _orders(n, whole(max_epochs, "max_epochs", at_least=1), shuffle=shuffle, rng=rng):
-        epochs, separated = epochs + 1, True
+    y = signs(y, length=len(Phi))
+    w, mistakes = np.zeros(Phi.shape[1]), 0
+    for epochs, order in enumerate(_orders(len(Phi), max_epochs, shuffle=shuffle, rng=rng), start=1):
+        before = mistakes
         for i in order.tolist():
             if y[i] * (Phi[i] @ w) <= 0:
                 w += y[i] * Phi[i]
                 mistakes += 1
-                separated = False
-        if separated:
-            break
-    return PrimalPerceptronFit(w, mistakes, epochs, separated)
+        if mistakes == before:
+            return PrimalPerceptronFit(w, mistakes, epochs, True)
+    return PrimalPerceptronFit(w, mistakes, epochs, False)
 
 
 def _fitting(c: ArrayLike, K: ArrayLike, y: ArrayLike) -> tuple[Array, Array, Array]:
@@ -226,9 +217,8 @@ def minimise_perceptron_loss(K: ArrayLike, y: ArrayLike, *, step: float, epochs:
     K = square(K)
     y = signs(y, length=len(K))
     step = real(step, "step", above=0)
-    c = np.zeros(len(K))
-    f = np.zeros(len(K))
-    for order in _orders(len(K), whole(epochs, "epochs", at_least=1), shuffle=True, rng=rng):
+    c, f = np.zeros(len(K)), np.zeros(len(K))
+    for order in _orders(len(K), epochs, shuffle=True, rng=rng, name="epochs"):
         for i in order.tolist():
             if y[i] * f[i] <= 0:
                 c[i] += step * y[i]

@@ -43,20 +43,17 @@ def _columns(values: ArrayLike, name: str, *, length: int | None = None) -> Arra
     return array
 
 
-def _primal(w: ArrayLike, Phi: ArrayLike, t: ArrayLike) -> tuple[Array, Array, Array]:
-    """Weights, design matrix and targets that fit together."""
-    Phi = points(Phi, "Phi")
-    w = vector(w, "w")
+def _primal(w: ArrayLike, Phi: ArrayLike, t: ArrayLike, ridge: float) -> tuple[Array, Array, Array, float]:
+    Phi, w = points(Phi, "Phi"), vector(w, "w")
     n, M = Phi.shape
     if len(w) != M:
         raise ValueError(f"w has {len(w)} entries, but Phi has shape {Phi.shape}: {M} are wanted, one for each feature")
-    return w, Phi, vector(t, "t", length=n)
+    return w, Phi, vector(t, "t", length=n), real(ridge, "ridge", at_least=0)
 
 
-def _dual(a: ArrayLike, K: ArrayLike, t: ArrayLike) -> tuple[Array, Array, Array]:
-    """Dual weights, Gram matrix and targets that fit together."""
+def _dual(a: ArrayLike, K: ArrayLike, t: ArrayLike, ridge: float) -> tuple[Array, Array, Array, float]:
     K = square(K)
-    return vector(a, "a", length=len(K)), K, vector(t, "t", length=len(K))
+    return vector(a, "a", length=len(K)), K, vector(t, "t", length=len(K)), real(ridge, "ridge", at_least=0)
 
 
 def primal_objective(w: ArrayLike, Phi: ArrayLike, t: ArrayLike, *, ridge: float) -> float:
@@ -67,8 +64,7 @@ def primal_objective(w: ArrayLike, Phi: ArrayLike, t: ArrayLike, *, ridge: float
     >>> primal_objective([1.5], [[1.0], [2.0]], [3.0, 6.0], ridge=5.0)
     11.25
     """
-    w, Phi, t = _primal(w, Phi, t)
-    ridge = real(ridge, "ridge", at_least=0)
+    w, Phi, t, ridge = _primal(w, Phi, t, ridge)
     residual = Phi @ w - t
     return float(0.5 * residual @ residual + 0.5 * ridge * w @ w)
 
@@ -79,8 +75,7 @@ def primal_gradient(w: ArrayLike, Phi: ArrayLike, t: ArrayLike, *, ridge: float)
     >>> primal_gradient([1.5], [[1.0], [2.0]], [3.0, 6.0], ridge=5.0)
     array([0.])
     """
-    w, Phi, t = _primal(w, Phi, t)
-    ridge = real(ridge, "ridge", at_least=0)
+    w, Phi, t, ridge = _primal(w, Phi, t, ridge)
     return ridge * w + Phi.T @ (Phi @ w - t)
 
 
@@ -105,8 +100,8 @@ def dual_from_primal(w: ArrayLike, Phi: ArrayLike, t: ArrayLike, *, ridge: float
     >>> dual_from_primal([1.5], [[1.0], [2.0]], [3.0, 6.0], ridge=5.0)
     array([0.3, 0.6])
     """
-    w, Phi, t = _primal(w, Phi, t)
-    return -(Phi @ w - t) / real(ridge, "ridge", above=0)
+    w, Phi, t, ridge = _primal(w, Phi, t, real(ridge, "ridge", above=0))
+    return -(Phi @ w - t) / ridge
 
 
 def primal_from_dual(a: ArrayLike, Phi: ArrayLike) -> Array:
@@ -131,8 +126,7 @@ def dual_objective(a: ArrayLike, K: ArrayLike, t: ArrayLike, *, ridge: float) ->
     >>> dual_objective([0.3, 0.6], [[1.0, 2.0], [2.0, 4.0]], [3.0, 6.0], ridge=5.0)
     11.25
     """
-    a, K, t = _dual(a, K, t)
-    ridge = real(ridge, "ridge", at_least=0)
+    a, K, t, ridge = _dual(a, K, t, ridge)
     f = K @ a
     return float(0.5 * (f - t) @ (f - t) + 0.5 * ridge * a @ f)
 
@@ -146,8 +140,7 @@ def dual_gradient(a: ArrayLike, K: ArrayLike, t: ArrayLike, *, ridge: float) -> 
     >>> dual_gradient([0.0, 0.0], [[1.0, 2.0], [2.0, 4.0]], [3.0, 6.0], ridge=5.0)
     array([-15., -30.])
     """
-    a, K, t = _dual(a, K, t)
-    ridge = real(ridge, "ridge", at_least=0)
+    a, K, t, ridge = _dual(a, K, t, ridge)
     return K @ (K @ a + ridge * a - t)
 
 
@@ -228,9 +221,7 @@ def dual_weights_with_offset(K: ArrayLike, t: ArrayLike, *, ridge: float) -> tup
     (array([-0.5,  0.5]), 12.0)
     """
     K = square(K)
-    n = len(K)
-    t = _columns(t, "t", length=n)
-    ridge = real(ridge, "ridge", at_least=0)
+    t, ridge, n = _columns(t, "t", length=len(K)), real(ridge, "ridge", at_least=0), len(K)
     # HKH is singular along 1 even where K is not. The right-hand side is orthogonal to 1, so any weight there leaves
     # the solution alone; the mean of K's eigenvalues keeps the system as well conditioned as K.
     along_ones = np.trace(K) / n

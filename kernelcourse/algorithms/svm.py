@@ -228,7 +228,9 @@ def _solved(K: Array, y: Array, lam: float, *, offset: bool, gap: float, max_ste
     if offset and np.all(y == y[0]):
         raise ValueError(f"y must hold both labels -1 and +1, got {y[0]:+g} only: an offset alone fits one class")
     dual = dual_problem(K, y, lam, offset=offset)
-    point, steps = descend(dual, _start(dual, alpha0), gap=gap, max_steps=max_steps)
+    alpha = np.zeros(len(y)) if alpha0 is None else vector(alpha0, "alpha0", length=len(y))
+    c = np.clip(y * alpha, dual.lo, dual.hi)
+    point, steps = descend(dual, balanced(c) if offset else c, gap=gap, max_steps=max_steps)
     reason = "rounding allows no better; a larger lam, or K scaled to a diagonal near 1, would"
     return _fit(dual, point, gap, lam, steps, f"max_steps={max_steps} ran out" if steps >= max_steps else reason)
 
@@ -442,14 +444,6 @@ def put_on_margin(dual: Dual, point: Point) -> Point:
 def _problem(K: ArrayLike, y: ArrayLike, lam: float) -> tuple[Array, Array, float]:
     K = square(K)
     return K, signs(y, length=len(K)), real(lam, "lam", above=0)
-
-
-def _start(dual: Dual, alpha0: ArrayLike | None) -> Array:
-    """Signed coefficients to start from: `alpha0` brought into the box and, for an offset, into balance."""
-    if alpha0 is None:
-        return np.zeros(len(dual.y))
-    c = np.clip(dual.y * vector(alpha0, "alpha0", length=len(dual.y)), dual.lo, dual.hi)
-    return balanced(c) if dual.offset else c
 
 
 def balanced(c: Array) -> Array:

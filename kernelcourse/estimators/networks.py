@@ -44,19 +44,8 @@ class _Network(Estimator):
         rng = generator(self.rng)
         self.mean_, self.scale_ = X.mean(axis=0), _spread(X)
         network = mlp.init_network((X.shape[1], *hidden, Y.shape[1]), rng=rng, activation=self.activation)
-        training = mlp.sgd(
-            network,
-            self._scaled(X),
-            Y,
-            loss=self.loss,
-            step=self.step,
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            momentum=self.momentum,
-            ridge=self.ridge,
-            rng=rng,
-        )
-        self.network_, self.losses_ = training.network, training.losses
+        options = {name: getattr(self, name) for name in ("step", "epochs", "batch_size", "momentum", "ridge")}
+        self.network_, self.losses_ = mlp.sgd(network, self._scaled(X), Y, loss=self.loss, rng=rng, **options)
 
     def _outputs(self, X: Any) -> Array:
         X = self._test_points(X)

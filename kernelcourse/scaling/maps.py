@@ -6,8 +6,9 @@ norm $w^\top P\, w$. For landmarks $\phi(x) = k_Z(x)$ and $P = K_{ZZ}$; for rand
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,28 +27,33 @@ _ENOUGH = 1000
 _POOL = 20_000  # k-means++ and leverage scores choose among so many points drawn uniformly, or 10 m if that is more
 
 
-class FeatureMap(Protocol):
+class FeatureMap(ABC):
     """What the methods of this package ask of an approximate feature map."""
 
     @property
+    @abstractmethod
     def m(self) -> int:
         """The number of features."""
 
+    @abstractmethod
     def prepare(self, X: Any) -> Any:
         """Points as `rows` takes them, checked; blocks of rows can be cut from them."""
 
+    @abstractmethod
     def rows(self, P: Any) -> Array:
         r"""The rows $\phi(x_i)^\top$ of prepared points."""
 
-    def __call__(self, X: Any) -> Array:
-        r"""The rows $\phi(x_i)^\top$."""
-
+    @abstractmethod
     def penalty(self) -> Array:
         r"""The matrix P of the squared norm $w^\top P\, w$."""
 
+    def __call__(self, X: Any) -> Array:
+        r"""The rows $\phi(x_i)^\top$."""
+        return self.rows(self.prepare(X))
+
 
 @dataclass(frozen=True, eq=False)
-class LandmarkFeatures:
+class LandmarkFeatures(FeatureMap):
     r"""$\phi(x) = (k(x, z_1), \dots, k(x, z_m))$: the function lives in the span of m landmarks (Nyström's method).
 
     With the norm $w^\top K_{ZZ}\, w$ it stands for $\tilde K = K_{XZ} K_{ZZ}^{-1} K_{ZX}$ (Williams and Seeger 2001).
@@ -66,23 +72,16 @@ class LandmarkFeatures:
 
     @property
     def m(self) -> int:
-        """The number of landmarks."""
         return len(self.Z)
 
     def prepare(self, X: Any) -> Any:
-        """Points as the kernel's formula takes them."""
         P = prepared(self.kernel, X)
         if self.kernel.on_vectors and np.shape(X)[1] != np.shape(self.Z)[1]:
             raise ValueError(f"X has {np.shape(X)[1]} columns, but the landmarks have {np.shape(self.Z)[1]}")
         return P
 
     def rows(self, P: Any) -> Array:
-        r"""The rows $k_Z(x_i)^\top$ of prepared points."""
         return self.kernel.formula(P, self._landmarks)  # type: ignore[attr-defined]
-
-    def __call__(self, X: Any) -> Array:
-        r"""The rows $k_Z(x_i)^\top$."""
-        return self.rows(self.prepare(X))
 
     def penalty(self) -> Array:
         """$K_{ZZ}$."""
@@ -90,7 +89,7 @@ class LandmarkFeatures:
 
 
 @dataclass(frozen=True, eq=False)
-class FourierFeatures:
+class FourierFeatures(FeatureMap):
     r"""$\phi(x) = \sqrt{2/m}\,(\cos \omega_1^\top x, \sin \omega_1^\top x, \dots)$ with m/2 frequencies.
 
     Drawn by `random_fourier`, their inner products are an unbiased estimate of a stationary kernel (Rahimi and Recht
@@ -107,11 +106,9 @@ class FourierFeatures:
 
     @property
     def m(self) -> int:
-        """The number of features: a cosine and a sine for each frequency."""
         return 2 * self.frequencies.shape[1]
 
     def prepare(self, X: Any) -> Array:
-        """Points with a column for each row of `frequencies`."""
         X, d = points(X), len(self.frequencies)
         if X.shape[1] != d:
             raise ValueError(f"X has {X.shape[1]} columns, but the frequencies were drawn for {d}")
@@ -126,10 +123,6 @@ class FourierFeatures:
         np.cos(angles, out=angles)
         waves *= half**-0.5
         return waves
-
-    def __call__(self, X: Any) -> Array:
-        """The cosines, then the sines."""
-        return self.rows(self.prepare(X))
 
     def penalty(self) -> Array:
         """The identity."""
@@ -173,12 +166,7 @@ def random_fourier(kernel: Any, d: int, m: int, *, rng: Any = None) -> FourierFe
 def draw_features(
     kernel: Kernel, X: Any, m: int | None, *, landmarks: str | None, ridge: float, memory: int, rng: Any
 ) -> FeatureMap:
-    """The feature map of an estimator: m landmarks among X chosen as `landmarks` says, or for None m random waves.
-
-    >>> draw_features(Gaussian(1.0), np.eye(3), 2, landmarks="uniform", ridge=1.0, memory=2**20, rng=0).Z
-    array([[0., 1., 0.],
-           [0., 0., 1.]])
-    """
+    """The feature map of an estimator: m landmarks among X chosen as `landmarks` says, or for None m random waves."""
     rng, n = generator(rng), len(X)
     if landmarks is None:
         if not kernel.on_vectors:

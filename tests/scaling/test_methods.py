@@ -204,7 +204,7 @@ def test_landmarks_without_features_predict_zero():
 
 
 def test_a_matrix_no_kernel_makes_is_refused():
-    with pytest.raises(ValueError, match="not positive semidefinite"):
+    with pytest.raises(ValueError, match="must be positive semidefinite"):
         cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))
     with pytest.raises(OverflowError, match="too large"):
         cholesky(np.array([[np.inf, 0.0], [0.0, 1.0]]))
