@@ -109,7 +109,6 @@ def _values(function: Any, grid: Array, name: str) -> Array:
 
 
 def _slices(k: Callable[[Array, Array], ArrayLike], grid: Array, x: Array) -> Array:
-    """The matrix k(grid, x), one column for each x."""
     if not callable(k):
         raise TypeError(f"the kernel must be a function k(X, Z) of two sets of points, got {k!r}")
     K = validation.numeric(k(grid[:, None], x[:, None]), "k(X, Z)")
@@ -177,7 +176,6 @@ def decision_regions(
     >>> ax = decision_regions(lambda Z: 2 * Z.sum(axis=1) - 2, X, y, support=[0, 1])
     >>> ax.get_xlabel(), [text.get_text() for text in ax.get_legend().get_texts()]
     ('$x_1$', ['y = -1', 'y = 1', 'boundary', 'margin', 'support vector'])
-    >>> plt.close(ax.figure)
     """
     X = validation.points(X)
     if X.shape[1] != 2:
@@ -255,7 +253,6 @@ def fit_1d(
     >>> ax = fit_1d(lambda Z: 2 * Z[:, 0], [0.0, 1.0, 2.0], [0.1, 1.9, 4.1], truth=lambda Z: 2 * Z)
     >>> [line.get_label() for line in ax.lines]
     ['data', 'truth', 'fit']
-    >>> plt.close(ax.figure)
     """
     x = _line(x, "x")
     t = _line(t, "t", length=len(x))
@@ -281,7 +278,6 @@ def kernel_slices(
     >>> ax = kernel_slices(lambda X, Z: X @ Z.T, [-1.0, 0.5], grid=[-1.0, 0.0, 1.0])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ["$x' = -1$", "$x' = 0.5$"]
-    >>> plt.close(ax.figure)
     """
     x = _line(points, "points")
     grid = _grid(grid, x)
@@ -309,7 +305,6 @@ def sum_of_gaussians(
     >>> ax = sum_of_gaussians([0.0, 1.0], [2.0, -1.0], lambda X, Z: np.exp(-((X - Z.T) ** 2)), grid=[0.0, 0.5, 1.0])
     >>> ax.lines[-1].get_ydata().round(3)
     array([ 1.632,  0.779, -0.264])
-    >>> plt.close(ax.figure)
     """
     x = _line(x_train, "x_train")
     a = _line(a, "a", length=len(x))
@@ -336,7 +331,6 @@ def gram_heatmap(
     >>> ax = gram_heatmap([[2.0, 0.5], [0.5, 1.0]], order=[1, 0])
     >>> ax.images[0].get_array().tolist()
     [[1.0, 0.5], [0.5, 2.0]]
-    >>> plt.close(ax.figure)
     """
     K = validation.square(K)
     n = len(K)
@@ -344,11 +338,9 @@ def gram_heatmap(
     if chosen.dtype.kind not in "iu" or not np.array_equal(np.sort(chosen), np.arange(n)):
         raise ValueError(f"order must hold each of 0, ..., {n - 1} once, got {order!r}")
     largest = float(np.abs(K).max()) or 1.0
-    colours: Style = {"cmap": "Blues", "vmin": 0.0, "vmax": largest}
-    if (K < 0).any():
-        colours = {"cmap": "PuOr", "vmin": -largest, "vmax": largest}
+    low, colours = (-largest, "PuOr") if (K < 0).any() else (0.0, "Blues")
     ax = _axes(ax, x="point $j$", y="point $i$", size=(4.6, 3.8))
-    image = ax.imshow(K[np.ix_(chosen, chosen)], interpolation="nearest", **colours)
+    image = ax.imshow(K[np.ix_(chosen, chosen)], interpolation="nearest", cmap=colours, vmin=low, vmax=largest)
     ax.spines[:].set_visible(False)
     shown = range(n if n <= 12 else 0)
     ax.set_xticks(shown, [str(chosen[i]) for i in shown])
@@ -379,7 +371,6 @@ def loglog_times(n: ArrayLike, seconds: Mapping[str, ArrayLike], *, ax: Axes | N
     >>> ax = loglog_times([10, 100], {"dual": [1e-3, 1.0]})
     >>> ax.get_legend().get_texts()[0].get_text()
     'dual, slope 3.0'
-    >>> plt.close(ax.figure)
     """
     n = _positive(n, "n")
     curves = []
@@ -394,7 +385,6 @@ def loglog_times(n: ArrayLike, seconds: Mapping[str, ArrayLike], *, ax: Axes | N
 
 
 def _error_curves(x: Array, train_error: ArrayLike, validation_error: ArrayLike, name: str, ax: Axes | None) -> Axes:
-    """Draw the two curves in the order of x."""
     train = _line(train_error, "train_error", length=len(x))
     held_out = _line(validation_error, "validation_error", length=len(x))
     rising = np.argsort(x, kind="stable")
@@ -417,7 +407,6 @@ def validation_curve(
     >>> ax = validation_curve([0.1, 1.0, 10.0], [0.0, 0.2, 0.5], [0.6, 0.3, 0.5], name="sigma")
     >>> ax.get_legend().get_texts()[-1].get_text()
     'best: sigma = 1'
-    >>> plt.close(ax.figure)
     """
     ax = _error_curves(_positive(parameter, "parameter"), train_error, validation_error, name, ax)
     x, held_out = np.asarray(ax.lines[-1].get_data())
@@ -435,7 +424,6 @@ def learning_curve(
     >>> ax = learning_curve([10, 100], [0.0, 0.1], [0.5, 0.2])
     >>> [line.get_label() for line in ax.lines]
     ['training', 'validation']
-    >>> plt.close(ax.figure)
     """
     ax = _error_curves(_positive(n, "n"), train_error, validation_error, "training points $n$", ax)
     return _with_legend(ax)
@@ -452,7 +440,6 @@ def block_diagram(
     >>> ax = block_diagram({"x": (0, 0), "f": (2, 0, "model")}, [("x", "f", "predict")])
     >>> [text.get_text() for text in ax.texts if text.get_text()]
     ['x', 'model', 'predict']
-    >>> plt.close(ax.figure)
     """
     if not _named(boxes, "boxes"):
         raise ValueError("boxes is empty, but at least one box is wanted")

@@ -53,8 +53,7 @@ def monte_carlo(n: int, repeats: int, *, held_out: float = 0.2, rng: Any = None)
     >>> [len(test) for _, test in monte_carlo(10, 3, held_out=0.3, rng=0)]
     [3, 3, 3]
     """
-    n, rng = whole(n, "n", at_least=2), generator(rng)
-    held_out = real(held_out, "held_out", above=0)
+    n, rng, held_out = whole(n, "n", at_least=2), generator(rng), real(held_out, "held_out", above=0)
     m = round(held_out * n)
     if not 0 < m < n:
         raise ValueError(f"held_out = {held_out:g} of n = {n} points leaves {n - m} to train on and {m} to test on")
@@ -176,11 +175,12 @@ def grid_search(
     y = one_column(y)
     folds = _splits(folds, len(_indexable(X)))
     scores = mean_scores(estimator, X, y, settings, folds, metric)
-    if np.isnan(scores).all():
+    lost = np.isnan(scores)
+    if lost.all():
         raise ValueError("every setting of the grid has the score NaN: none is the best")
-    if np.isnan(scores).any():
-        first = settings[int(np.isnan(scores).argmax())]
-        warn(f"{np.isnan(scores).sum()} of {len(scores)} settings have the score NaN and are left out, first {first!r}")
+    if lost.any():
+        first = settings[int(lost.argmax())]
+        warn(f"{lost.sum()} of {len(scores)} settings have the score NaN and are left out, first {first!r}")
     best = int(np.nanargmax(scores) if larger_is_better else np.nanargmin(scores))
     fitted = fresh(estimator, **settings[best]).fit(X, y)
     return Search(settings, scores, settings[best], float(scores[best]), fitted)

@@ -63,7 +63,8 @@ def logistic_objective(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ridge: float
     1.386294
     """
     K, y, ridge = _problem(K, y, ridge)
-    return _objective(vector(a, "a", length=len(K)), K, y, ridge)
+    a = vector(a, "a", length=len(K))
+    return _objective(a, K @ a, y, ridge)
 
 
 def logistic_functional_gradient(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ridge: float) -> Array:
@@ -218,7 +219,7 @@ def logistic_newton(
 
     start, scale = np.zeros(len(K)), np.trace(K) / len(K)
     found = newton(start, gradient, direction, ridge, scale, tol, max_iterations, name="logistic_newton")
-    return LogisticFit(*found, _objective(found[0], K, y, ridge))
+    return LogisticFit(*found, _objective(found[0], K @ found[0], y, ridge))
 
 
 def logistic_newton_cg(
@@ -243,8 +244,15 @@ def logistic_newton_cg(
 
 @definition
 def newton_by_products(K: Array, y: Array, *, ridge: float, tol: float, max_products: int) -> LogisticFit | None:
-    """Newton's method on the pair of a and f = Ka, which change together; None if the products do not suffice."""
+    r"""Newton's method on the pair of a and f = Ka, which change together; None if the products do not suffice.
+
+    Conjugate gradients run on pairs $(u, Ku)$, whose inner product $\langle u, v\rangle = u^\top K v$ is then free:
+    each iteration multiplies K with one new vector.
+    """
     products = 0
+
+    def inner(u: Array, v: Array) -> float:
+        return float(u[0] @ v[1])
 
     def gradient(x: Array, ridge: float) -> Array:
         return _residual(x[0], x[1], y, ridge)
@@ -253,38 +261,22 @@ def newton_by_products(K: Array, y: Array, *, ridge: float, tol: float, max_prod
         nonlocal products
         accuracy = min(0.1, float(np.sqrt(np.abs(r).max())))  # a rough step far away, an exact one close by
         p = expit(x[1]) * expit(-x[1])
-        d, took = newton_step_by_products(K, p, r, ridge, accuracy, max_products - products)
-        products += took
-        return np.zeros_like(x) if d is None else d
+
+        def times(u: Array) -> Array:
+            Au = ridge * u[0] + p * u[1]
+            return np.array([Au, K @ Au])
+
+        b, most = np.array([-r, -(K @ r)]), max_products - products - 2
+        d, residuals = conjugate_gradients(times, b, iterations=most, tol=accuracy, inner=inner)
+        products += len(residuals) + 1
+        return d if residuals and residuals[-1] <= accuracy else np.zeros_like(x)
 
     start = np.zeros((2, len(y)))
     (a, _), _, norm = newton(start, gradient, direction, ridge, ridge, tol, max_products, weights=lambda x: x[0])
     if norm > tol * min(1.0, ridge * np.abs(a).max()):
         return None
-    norm = float(np.abs(_residual(a, K @ a, y, ridge)).max())  # afresh: rounding has gathered in f
-    return LogisticFit(a, products, norm, _objective(a, K, y, ridge))
-
-
-def newton_step_by_products(
-    K: Array, p: Array, r: Array, ridge: float, accuracy: float, most: int
-) -> tuple[Array | None, int]:
-    r"""Solve $(\text{ridge}\, I + \operatorname{diag}(p)\, K)\, d = -r$: d and Kd, (2, n), and the products with K.
-
-    Conjugate gradients on pairs $(u, Ku)$, whose inner product $\langle u, v\rangle = u^\top K v$ is then free: each
-    iteration multiplies K with one new vector. d is None if `most` products leave a relative residual above `accuracy`.
-    """
-
-    def times(q: Array) -> Array:
-        Aq = ridge * q[0] + p * q[1]
-        return np.array([Aq, K @ Aq])
-
-    def inner(u: Array, v: Array) -> float:
-        return float(u[0] @ v[1])
-
-    b = np.array([-r, -(K @ r)])
-    d, residuals = conjugate_gradients(times, b, iterations=most - 2, tol=accuracy, inner=inner)
-    reached = bool(residuals) and residuals[-1] <= accuracy
-    return (d if reached else None), len(residuals) + 1
+    f = K @ a  # afresh: rounding has gathered in the other
+    return LogisticFit(a, products, float(np.abs(_residual(a, f, y, ridge)).max()), _objective(a, f, y, ridge))
 
 
 def expit(z: Array) -> Array:
@@ -293,10 +285,8 @@ def expit(z: Array) -> Array:
         return 1 / (1 + np.exp(-z))
 
 
-def _objective(a: Array, K: Array, y: Array, ridge: float) -> float:
-    f = K @ a
-    margin = (2 * y - 1) * f
-    return float(np.logaddexp(0, -margin).sum() + ridge / 2 * (a @ f))
+def _objective(a: Array, f: Array, y: Array, ridge: float) -> float:
+    return float(np.logaddexp(0, (1 - 2 * y) * f).sum() + ridge / 2 * (a @ f))
 
 
 def _residual(a: Array, f: Array, y: Array, ridge: float) -> Array:

@@ -115,9 +115,7 @@ class Network:
 
 
 def init_network(sizes: Sequence[int], *, rng: np.random.Generator | int | None, activation: str = "tanh") -> Network:
-    """A network with `sizes = (inputs, hidden, ..., outputs)`, Gaussian weights and zero biases.
-
-    The weights are drawn layer by layer with the variance that the activation wants, gain / inputs.
+    """A network with `sizes = (inputs, hidden, ..., outputs)`, Gaussian weights of variance gain / inputs, no biases.
 
     >>> init_network((2, 3, 1), rng=0).sizes
     (2, 3, 1)
@@ -244,9 +242,8 @@ def sgd(
     $$v \leftarrow \text{momentum} \cdot v - \text{step} \cdot \nabla, \qquad \theta \leftarrow \theta + v.$$
 
     What is minimised is `loss` over all n points plus $\tfrac{\text{ridge}}{2n} \sum \|W\|^2$: n times it is a sum over
-    the points plus the penalty of ridge and logistic regression. Biases carry no penalty.
-
-    `TrainingDiverged` is raised when the loss overflows, and carries the last good network.
+    the points plus the penalty of ridge and logistic regression. Biases carry no penalty. `TrainingDiverged` is raised
+    when the loss overflows, and carries the last good network.
 
     >>> network = Network([Layer([[0.0]], [0.0])])
     >>> X, Y = [[-1.0], [1.0]], [[1.0], [5.0]]  # on the line y = 3 + 2 x

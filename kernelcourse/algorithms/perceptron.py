@@ -169,7 +169,6 @@ def perceptron(
 
 
 def _fitting(c: ArrayLike, K: ArrayLike, y: ArrayLike) -> tuple[Array, Array, Array]:
-    """Coefficients, Gram matrix and labels that fit together."""
     K = square(K)
     return vector(c, "c", length=len(K)), K, signs(y, length=len(K))
 
@@ -179,8 +178,7 @@ def perceptron_loss(c: ArrayLike, K: ArrayLike, y: ArrayLike) -> float:
 
     $$\frac1n \sum_{i=1}^n \max\{0,\ -y_i (Kc)_i\}.$$
 
-    It is never negative and c = 0 already makes it 0: as a minimisation alone the problem is trivial. The perceptron
-    escapes because it takes a score of 0 for a mistake.
+    Already c = 0 makes it 0, its minimum; the perceptron escapes because it takes a score of 0 for a mistake.
 
     >>> perceptron_loss([1.0, 1.0], [[1.0, 0.0], [0.0, 1.0]], [1, -1])
     0.5
@@ -193,8 +191,7 @@ def perceptron_loss_subgradient(c: ArrayLike, K: ArrayLike, y: ArrayLike) -> Arr
     r"""A subgradient of `perceptron_loss` in c (lecture K), $-\frac1n \sum_{i\,:\,y_i (Kc)_i \le 0} y_i K_{\ast i}$.
 
     At a score of 0 the loss has a kink and any fraction of $-y_i K_{\ast i}$ would do; the whole of it is the
-    perceptron's choice, so c = 0 does not stop it. The function-space subgradient has the coefficients
-    $-\frac1n y_i\,[y_i (Kc)_i \le 0]$, and K times those is what is returned here.
+    perceptron's choice, so c = 0 does not stop it. It is K times the coefficients of the subgradient in function space.
 
     >>> perceptron_loss_subgradient([1.0, 1.0], [[1.0, 0.0], [0.0, 1.0]], [1, -1])
     array([0. , 0.5])
@@ -214,9 +211,8 @@ def minimise_perceptron_loss(K: ArrayLike, y: ArrayLike, *, step: float, epochs:
     >>> minimise_perceptron_loss([[1.0, 0.0], [0.0, 1.0]], [1, -1], step=0.5, epochs=3)
     array([ 0.5, -0.5])
     """
-    K = square(K)
+    K, step = square(K), real(step, "step", above=0)
     y = signs(y, length=len(K))
-    step = real(step, "step", above=0)
     c, f = np.zeros(len(K)), np.zeros(len(K))
     for order in _orders(len(K), epochs, shuffle=True, rng=rng, name="epochs"):
         for i in order.tolist():

@@ -134,8 +134,7 @@ def dual_objective(a: ArrayLike, K: ArrayLike, t: ArrayLike, *, ridge: float) ->
 def dual_gradient(a: ArrayLike, K: ArrayLike, t: ArrayLike, *, ridge: float) -> Array:
     r"""The gradient of (8), $\nabla J(a) = K\,\bigl((K + \text{ridge}\, I)\, a - t\bigr)$ (lecture B, towards eq. 10).
 
-    The factor K in front is why a singular K leaves the coefficients undetermined: whatever K sends to 0
-    may be added to `a`, and the fitted function stays as it is.
+    The factor K in front is why a singular K leaves the weights undetermined: what K sends to 0 may be added to `a`.
 
     >>> dual_gradient([0.0, 0.0], [[1.0, 2.0], [2.0, 4.0]], [3.0, 6.0], ridge=5.0)
     array([-15., -30.])
@@ -245,11 +244,7 @@ class Centred(NamedTuple):
         Z = points(Z, "Z")
         if Z.shape[1] != len(self.x_mean):
             raise ValueError(f"Z has {Z.shape[1]} columns, but the training points have {len(self.x_mean)}")
-        return _append_one(Z - self.x_mean)
-
-
-def _append_one(X: Array) -> Array:
-    return np.column_stack([X, np.ones(len(X))])
+        return np.column_stack([Z - self.x_mean, np.ones(len(Z))])
 
 
 def centred_with_bias(X: ArrayLike, t: ArrayLike) -> Centred:
@@ -259,21 +254,18 @@ def centred_with_bias(X: ArrayLike, t: ArrayLike) -> Centred:
     makes w a combination of the training points. In the Gram matrix the column is the constant kernel 1:
     $X X^\top = X_c X_c^\top + 1 1^\top$. Predict with `centred.extend(Z) @ w + centred.t_mean`.
 
-    What the penalty costs: nothing for these linear features, whose columns are orthogonal to the ones, so that the
-    bias is 0 with or without it. Features of the centred inputs (squares, say) are not centred themselves; there the
-    predictions differ from those of `dual_weights_with_offset`.
+    For these linear features, orthogonal to the ones, the penalty costs nothing: the bias is 0 with or without it.
+    Features of the centred inputs (squares, say) differ: there `dual_weights_with_offset` predicts something else.
 
     >>> centred = centred_with_bias([[1.0], [3.0]], [10.0, 14.0])
     >>> centred.X
     array([[-1.,  1.],
            [ 1.,  1.]])
     >>> w = primal_weights(centred.X, centred.t, ridge=2.0)
-    >>> w
-    array([1., 0.])
     >>> centred.extend([[4.0]]) @ w + centred.t_mean
     array([14.])
     """
     X = points(X)
     t = _columns(t, "t", length=len(X))
     x_mean, t_mean = X.mean(axis=0), t.mean(axis=0)
-    return Centred(_append_one(X - x_mean), t - t_mean, x_mean, t_mean)
+    return Centred(np.column_stack([X - x_mean, np.ones(len(X))]), t - t_mean, x_mean, t_mean)

@@ -143,9 +143,8 @@ def kernel_softmax(
         g = solve_ridge(E.sum(axis=0), -e.sum(axis=0), 0.0, quiet=True)
         return (E @ g + e).T
 
-    scale = np.trace(K) / len(K)
-    A, _, _ = newton(np.zeros(Y.shape), gradient, direction, ridge, scale, tol, max_iterations, name="kernel_softmax")
-    return A
+    start, scale = np.zeros(Y.shape), np.trace(K) / len(K)
+    return newton(start, gradient, direction, ridge, scale, tol, max_iterations, name="kernel_softmax")[0]
 
 
 def primal_softmax(
@@ -181,9 +180,8 @@ def primal_softmax(
         H = np.block([[(Phi.T * h) @ Phi for h in row] for row in curvature])
         return solve_ridge(H, -G.T.ravel(), ridge, quiet=True).reshape(k, D).T
 
-    scale = (Phi**2).sum() / len(Phi)
-    W, _, _ = newton(np.zeros((D, k)), gradient, direction, ridge, scale, tol, max_iterations, name="primal_softmax")
-    return W
+    start, scale = np.zeros((D, k)), (Phi**2).sum() / len(Phi)
+    return newton(start, gradient, direction, ridge, scale, tol, max_iterations, name="primal_softmax")[0]
 
 
 def _softmax(Z: Array) -> Array:
@@ -220,7 +218,6 @@ def _indicators(labels: ArrayLike, n: int, n_classes: int | None) -> Array:
 
 
 def _distributions(P: ArrayLike, name: str) -> Array:
-    """`P` as rows of probabilities."""
     P = points(P, name)
     if P.min() < 0 or not np.allclose(P.sum(axis=1), 1, rtol=0, atol=1e-6):
         raise ValueError(

@@ -191,11 +191,9 @@ def kernel_svm(
     r"""The SVM without offset: the minimum of `svm_objective` (lecture K, K7), to the relative duality gap `gap`.
 
     Steps along one coefficient or a pair come first, each time the one that gains most. They soon show which points
-    are at a bound; then a linear system puts the rest on the margin, exactly: see `descend`. The larger C, the later
-    that is. A warning says if the gap was missed.
-
-    `alpha0` is where to start, the solution for a nearby `lam` for example. `K` has to be positive semidefinite: up
-    to 500 points that is checked, beyond it is refused only if the solver meets a direction of negative curvature.
+    are at a bound; then a linear system puts the rest on the margin, exactly: see `descend`. A warning says if the gap
+    was missed. `alpha0` is where to start, the solution for a nearby `lam` for example. `K` has to be positive
+    semidefinite: up to 500 points that is checked, beyond only in the directions that the solver meets.
 
     >>> fit = kernel_svm([[1.0, 0.0], [0.0, 4.0]], [1, -1], lam=0.25)  # C = 1
     >>> fit.alpha, fit.margin_support
@@ -360,19 +358,16 @@ def _fit(dual: Dual, point: Point, gap: float, lam: float, steps: int, reason: s
     if not point.gap <= gap:
         warn(f"the SVM stopped at relative duality gap {point.gap:.1e} > gap={gap:g}: {reason}")
     alpha, C = np.abs(point.c), dual.hi[0] - dual.lo[0]
-    support = alpha > 1e-8 * alpha.max()  # an interior point leaves traces where the solution is 0
-    on_margin = support & (alpha < (1 - 1e-8) * C)
-    return SVMFit(
-        alpha, point.b, point.gap, steps, 2 * lam * point.objective, np.flatnonzero(support), np.flatnonzero(on_margin)
-    )
+    support = np.flatnonzero(alpha > 1e-8 * alpha.max())  # an interior point leaves traces where the solution is 0
+    on_margin = support[alpha[support] < (1 - 1e-8) * C]
+    return SVMFit(alpha, point.b, point.gap, steps, 2 * lam * point.objective, support, on_margin)
 
 
 @definition
 def descend(dual: Dual, c: Array, *, gap: float, max_steps: int) -> tuple[Point, int]:
     """The point with the smallest duality gap met on the way to `gap`, and the steps taken.
 
-    n steps cost as much as a certificate: O(n^2). Each time there is one, the guess is tried which points will end
-    at a bound.
+    n steps cost as much as a certificate, O(n^2); with each comes a guess which points will end at a bound.
     """
     best = last = certify(dual, c)
     c, steps, took = c.copy(), 0, 1

@@ -35,6 +35,7 @@ class Estimator(metaclass=ABCMeta):
     kernel_: Kernel  # the one that it was fitted with, where it has one
     X_: Any  # and the training points
     f_: Expansion  # what it learned, where that is a sum over the training points
+    _agreement: Callable[[Any, Any], float]  # the score of predictions, after the targets
 
     @abstractmethod
     def fit(self, X: Any, y: Any) -> Self:
@@ -51,10 +52,6 @@ class Estimator(metaclass=ABCMeta):
     @abstractmethod
     def _decide(self, scores: Array) -> Any:
         """The predictions that follow from the values of the fitted function."""
-
-    @abstractmethod
-    def _agreement(self, y: Any, prediction: Any) -> float:
-        """The score of these predictions."""
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
@@ -143,7 +140,6 @@ class Estimator(metaclass=ABCMeta):
         return checked
 
     def _expanded(self, X: Any) -> Array:
-        """The values of the fitted expansion at new points."""
         X = self._test_points(X)
         return self.f_(X)
 
@@ -216,13 +212,9 @@ def one_column(y: Any) -> Any:
         raise ValueError("y holds labels of different kinds, text and others: labels such as 1 and '1' would be one")
     if array.ndim != 2 or array.shape[1] != 1:
         return array
+    advice = "Please change the shape of y to (n_samples,), for example using ravel()."
     category = from_sklearn("sklearn.exceptions", "DataConversionWarning", UserWarning)
-    warnings.warn(
-        "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
-        "(n_samples,), for example using ravel().",
-        category,
-        stacklevel=5,
-    )
+    warnings.warn(f"A column-vector y was passed when a 1d array was expected. {advice}", category, stacklevel=5)
     return array[:, 0]
 
 
@@ -345,9 +337,7 @@ class Classifier(Estimator):
         except TypeError as error:
             raise TypeError(f"y must hold labels of one kind, that can be sorted: {error}") from error
         if len(self.classes_) < 2:
-            only = self.classes_[0]
-            del self.classes_
-            raise ValueError(f"y holds only one class, {only!r}: a classifier needs at least two")
+            raise ValueError(f"y holds only one class, {self.classes_[0]!r}: a classifier needs at least two")
         return codes
 
     def _problems(self, y: Any, n: int) -> list[Any]:

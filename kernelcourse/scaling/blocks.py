@@ -8,7 +8,7 @@ cache is: a block that stays there is not written to memory at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from ..seam import definition
 from ..validation import Array, numeric, real, vector, warn, whole
 
 __all__ = ["cg_ridge", "gram_product"]
-
-if TYPE_CHECKING:
-    from .maps import FeatureMap
 
 MEMORY = 256 * 2**20
 _CACHE = 6 * 2**20  # of the processor's cache, for one block
@@ -53,7 +50,7 @@ Rows = tuple[slice, Array]  # a block of rows, and their features
 
 @definition
 def sum_over_blocks(
-    work: Callable[[Iterable[Rows]], tuple[Any, ...]], features: FeatureMap, P: Any, *, memory: int = MEMORY
+    work: Callable[[Iterable[Rows]], tuple[Any, ...]], features: Any, P: Any, *, memory: int = MEMORY
 ) -> tuple[Any, ...]:
     """What `work` sums up, a tuple of numbers and arrays, over blocks of rows of prepared points and their features."""
     return work((block, features.rows(P[block])) for block in row_blocks(len(P), features.m, memory=memory))

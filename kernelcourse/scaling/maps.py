@@ -6,9 +6,8 @@ norm $w^\top P\, w$. For landmarks $\phi(x) = k_Z(x)$ and $P = K_{ZZ}$; for rand
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,28 +21,23 @@ from .chunks import gather, is_dask
 
 __all__ = ["FourierFeatures", "GramError", "LandmarkFeatures", "gram_error", "random_fourier"]
 
-LANDMARKS = ("uniform", "kmeans++", "leverage")
 _ENOUGH = 1000
 _POOL = 20_000  # k-means++ and leverage scores choose among so many points drawn uniformly, or 10 m if that is more
 
 
-class FeatureMap(ABC):
+class FeatureMap(Protocol):
     """What the methods of this package ask of an approximate feature map."""
 
     @property
-    @abstractmethod
     def m(self) -> int:
         """The number of features."""
 
-    @abstractmethod
     def prepare(self, X: Any) -> Any:
         """Points as `rows` takes them, checked; blocks of rows can be cut from them."""
 
-    @abstractmethod
     def rows(self, P: Any) -> Array:
         r"""The rows $\phi(x_i)^\top$ of prepared points."""
 
-    @abstractmethod
     def penalty(self) -> Array:
         r"""The matrix P of the squared norm $w^\top P\, w$."""
 
@@ -172,7 +166,7 @@ def draw_features(
         if not kernel.on_vectors:
             raise ValueError(f"random Fourier features need a stationary kernel on vectors, {kernel!r} is not one")
         return random_fourier(kernel, X.shape[1], _ENOUGH if m is None else m, rng=rng)
-    how = choice(landmarks, "landmarks", LANDMARKS)
+    how = choice(landmarks, "landmarks", ("uniform", "kmeans++", "leverage"))
     m = min(n, _ENOUGH) if m is None else whole(m, "m", at_least=1)
     if how == "uniform" or m > n:
         return LandmarkFeatures(kernel, _at(X, choose.uniform_landmarks(n, m, rng=rng)))
