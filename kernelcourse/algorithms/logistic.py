@@ -149,9 +149,8 @@ def logistic_sgd_by_the_book(
     $$a_i \leftarrow a_i + \text{step}\,\big(y_i - s((Ka)_i) - \text{ridge}\, a_i\big).$$
 
     The functional gradient is a sum over the points, and a step takes the $i$-th term of it. With `ridge > 0` all
-    terms vanish together at the minimum, so a constant step still converges.
-
-    The points are drawn at once, as `rng.integers(n, size=steps)`: `logistic_sgd` visits the same ones.
+    terms vanish together at the minimum, so a constant step still converges. The points are drawn at once, as
+    `rng.integers(n, size=steps)`: `logistic_sgd` visits the same ones.
 
     >>> logistic_sgd_by_the_book(np.eye(1), [1], step=2.0, steps=1, rng=0)
     array([1.])

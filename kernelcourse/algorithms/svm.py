@@ -209,9 +209,8 @@ def kernel_svm_with_offset(
     r"""The SVM whose $f$ has an offset $b$ without penalty (the representer theorem with $b$, I3; the figure of S13).
 
     A free $b$ asks of the dual that $\sum_i \alpha_i y_i = 0$, so the smallest step moves two coefficients: sequential
-    minimal optimisation, the pair chosen by its second-order gain (Fan, Chen and Lin, 2005). The rest is as in
-    `kernel_svm`. The offset is the best one for the $f$ found, in the middle where there is a choice. Both labels have
-    to occur: with one of them $b$ alone makes every loss 0, and there is nothing to learn.
+    minimal optimisation, the pair chosen by its second-order gain (Fan, Chen and Lin, 2005). The offset is the best one
+    for the $f$ found, in the middle where there is a choice. The rest is as in `kernel_svm`; both labels have to occur.
 
     >>> fit = kernel_svm_with_offset([[0.0, 0.0], [0.0, 4.0]], [1, -1], lam=0.05)  # points 0 and 2 on a line
     >>> fit.alpha, fit.b

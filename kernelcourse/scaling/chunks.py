@@ -81,10 +81,7 @@ def _refuse_strange_chunks(array: Any, name: str) -> None:
 
 
 def map_sum(function: Callable[[Any, Any, Any], Sequence[Any]], features: Any, X: Any, y: Any) -> list[Any]:
-    """The entrywise sum of `function(features, P, y)`, a sequence of arrays, over all chunks of rows of X.
-
-    P are the points of a chunk, prepared. Points that are here, and not a dask array, are one chunk.
-    """
+    """The entrywise sum of `function(features, P, y)` over all chunks of rows of X; P are those of one, prepared."""
     if not is_dask(X):
         return list(function(features, X, y))
     import dask
