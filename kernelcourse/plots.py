@@ -39,14 +39,8 @@ PALETTE = {
 }
 SERIES = tuple(PALETTE.values())[:6]  # yellow fades on white, black is kept for boundaries and sums
 MARKERS = ("o", "s", "^", "D", "v", "P")
-DASHES: tuple[Any, ...] = (
-    "-",
-    (0, (6, 2)),
-    (0, (1.5, 1.5)),
-    (0, (6, 2, 1.5, 2)),
-    (0, (3, 1)),
-    (0, (6, 1.5, 1.5, 1.5, 1.5, 1.5)),
-)
+ON_AND_OFF = ((6, 2), (1.5, 1.5), (6, 2, 1.5, 2), (3, 1), (6, 1.5, 1.5, 1.5, 1.5, 1.5))
+DASHES: tuple[Any, ...] = ("-", *((0, lengths) for lengths in ON_AND_OFF))
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---")
 
 BOUNDARY: Style = {"color": "black", "linewidth": 1.5, "linestyle": "-"}
@@ -64,13 +58,13 @@ def _axes(ax: Axes | None, *, x: str, y: str, size: tuple[float, float] = (5.6, 
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_linewidth(0.6)
     ax.tick_params(width=0.6, labelsize="small")
-    ax.set_xlabel(x)
-    ax.set_ylabel(y)
+    ax.set(xlabel=x, ylabel=y)
     return ax
 
 
-def _legend(ax: Axes, **options: Any) -> None:
+def _with_legend(ax: Axes, **options: Any) -> Axes:
     ax.legend(fontsize="small", framealpha=0.85, edgecolor="none", **options)
+    return ax
 
 
 def _series(i: int) -> Style:
@@ -120,16 +114,12 @@ def _values(function: Any, grid: Array, name: str) -> Array:
 
 
 def _slices(k: Callable[[Array, Array], ArrayLike], grid: Array, x: Array) -> Array:
-    """The matrix k(grid, x), one column for each x."""
     if not callable(k):
         raise TypeError(f"the kernel must be a function k(X, Z) of two sets of points, got {k!r}")
     K = validation.numeric(k(grid[:, None], x[:, None]), "k(X, Z)")
     if K.shape != (len(grid), len(x)):
         raise ValueError(f"k(X, Z) must have shape {(len(grid), len(x))}, one row for each x in X, got {K.shape}")
     return K
-
-
-# ------------------------------------------------------------------------------------------------ classifiers
 
 
 def _lighter(colour: str, amount: float) -> tuple[float, ...]:
@@ -191,7 +181,6 @@ def decision_regions(
     >>> ax = decision_regions(lambda Z: 2 * Z.sum(axis=1) - 2, X, y, support=[0, 1])
     >>> ax.get_xlabel(), [text.get_text() for text in ax.get_legend().get_texts()]
     ('$x_1$', ['y = -1', 'y = 1', 'boundary', 'margin', 'support vector'])
-    >>> plt.close(ax.figure)
     """
     X = validation.points(X)
     if X.shape[1] != 2:
@@ -235,9 +224,7 @@ def decision_regions(
         handles.append(Line2D([], [], label="Bayes boundary", **BAYES))
     if vectors is not None:
         handles += ax.plot(*vectors.T, linestyle="", zorder=4, label="support vector", **SUPPORT)
-    if legend:
-        _legend(ax, handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return ax
+    return _with_legend(ax, handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0)) if legend else ax
 
 
 def _chosen(support: ArrayLike, n: int) -> NDArray[np.int64]:
@@ -251,9 +238,6 @@ def _chosen(support: ArrayLike, n: int) -> NDArray[np.int64]:
     if chosen.size > 0 and not (chosen.min() >= 0 and chosen.max() < n):
         raise ValueError(f"support must hold indices from 0 to {n - 1}, got {chosen.min()} to {chosen.max()}")
     return chosen.astype(np.int64)
-
-
-# ------------------------------------------------------------------------------------------- functions of one input
 
 
 def fit_1d(
@@ -274,14 +258,13 @@ def fit_1d(
     >>> ax = fit_1d(lambda Z: 2 * Z[:, 0], [0.0, 1.0, 2.0], [0.1, 1.9, 4.1], truth=lambda Z: 2 * Z)
     >>> [line.get_label() for line in ax.lines]
     ['data', 'truth', 'fit']
-    >>> plt.close(ax.figure)
     """
     x = _line(x, "x")
     t = _line(t, "t", length=len(x))
     grid = _grid(grid, x)
+    parts = _named(components or {}, "components").items()
     curves = [("fit", _values(model, grid, "the fit"))]
-    for name, part in _named(components or {}, "components").items():
-        curves.append((name, _values(part, grid, f"components[{name!r}]")))
+    curves += [(name, _values(part, grid, f"components[{name!r}]")) for name, part in parts]
     behind = None if truth is None else _values(truth, grid, "truth")
     ax = _axes(ax, x="$x$", y="$t$")
     ax.plot(x, t, "o", color="0.35", markersize=4.5, markerfacecolor="white", markeredgewidth=0.9, label="data")
@@ -289,8 +272,7 @@ def fit_1d(
         ax.plot(grid, behind, color="black", linewidth=0.8, label="truth")
     for i, (name, values) in enumerate(curves):
         ax.plot(grid, values, linewidth=2.0 if i == 0 else 1.3, label=name, **_series(i))
-    _legend(ax)
-    return ax
+    return _with_legend(ax)
 
 
 def kernel_slices(
@@ -301,7 +283,6 @@ def kernel_slices(
     >>> ax = kernel_slices(lambda X, Z: X @ Z.T, [-1.0, 0.5], grid=[-1.0, 0.0, 1.0])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ["$x' = -1$", "$x' = 0.5$"]
-    >>> plt.close(ax.figure)
     """
     x = _line(points, "points")
     grid = _grid(grid, x)
@@ -311,8 +292,7 @@ def kernel_slices(
     for i, centre in enumerate(x):
         ax.plot(grid, K[:, i], linewidth=1.6, label=f"$x' = {centre:g}$", **_series(i))
         ax.plot(centre, 0, marker="x", markersize=7, markeredgewidth=1.8, color=SERIES[i % 6], clip_on=False, zorder=4)
-    _legend(ax)
-    return ax
+    return _with_legend(ax)
 
 
 def sum_of_gaussians(
@@ -330,7 +310,6 @@ def sum_of_gaussians(
     >>> ax = sum_of_gaussians([0.0, 1.0], [2.0, -1.0], lambda X, Z: np.exp(-((X - Z.T) ** 2)), grid=[0.0, 0.5, 1.0])
     >>> ax.lines[-1].get_ydata().round(3)
     array([ 1.632,  0.779, -0.264])
-    >>> plt.close(ax.figure)
     """
     x = _line(x_train, "x_train")
     a = _line(a, "a", length=len(x))
@@ -344,11 +323,7 @@ def sum_of_gaussians(
             lines[0].set_label(rf"$a_i k(x_i, \cdot)$, $a_i {sign} 0$")
     ax.plot(x, np.zeros_like(x), "|", color="black", markersize=9, label="$x_i$")
     ax.plot(grid, terms.sum(axis=1), color="black", linewidth=2.2, label=r"$h = \sum_i a_i k(x_i, \cdot)$")
-    _legend(ax)
-    return ax
-
-
-# ------------------------------------------------------------------------------------------------------- matrices
+    return _with_legend(ax)
 
 
 def gram_heatmap(
@@ -361,7 +336,6 @@ def gram_heatmap(
     >>> ax = gram_heatmap([[2.0, 0.5], [0.5, 1.0]], order=[1, 0])
     >>> ax.images[0].get_array().tolist()
     [[1.0, 0.5], [0.5, 2.0]]
-    >>> plt.close(ax.figure)
     """
     K = validation.square(K)
     n = len(K)
@@ -369,26 +343,18 @@ def gram_heatmap(
     if chosen.dtype.kind not in "iu" or not np.array_equal(np.sort(chosen), np.arange(n)):
         raise ValueError(f"order must hold each of 0, ..., {n - 1} once, got {order!r}")
     largest = float(np.abs(K).max()) or 1.0
-    colours: Style = {"cmap": "Blues", "vmin": 0.0, "vmax": largest}
-    if (K < 0).any():
-        colours = {"cmap": "PuOr", "vmin": -largest, "vmax": largest}
+    low, colours = (-largest, "PuOr") if (K < 0).any() else (0.0, "Blues")
     ax = _axes(ax, x="point $j$", y="point $i$", size=(4.6, 3.8))
-    image = ax.imshow(K[np.ix_(chosen, chosen)], interpolation="nearest", **colours)
+    image = ax.imshow(K[np.ix_(chosen, chosen)], interpolation="nearest", cmap=colours, vmin=low, vmax=largest)
     ax.spines[:].set_visible(False)
-    if n <= 12:
-        ax.set_xticks(range(n), [str(i) for i in chosen])
-        ax.set_yticks(range(n), [str(i) for i in chosen])
-    else:
-        ax.set_xticks([])
-        ax.set_yticks([])
+    shown = range(n if n <= 12 else 0)
+    ax.set_xticks(shown, [str(chosen[i]) for i in shown])
+    ax.set_yticks(shown, [str(chosen[i]) for i in shown])
     if colorbar:
         bar = ax.figure.colorbar(image, ax=ax, label="$K_{ij}$")
         bar.outline.set_visible(False)
         bar.ax.tick_params(width=0.6, labelsize="small")
     return ax
-
-
-# ---------------------------------------------------------------------------------------------- measured curves
 
 
 def slope(n: ArrayLike, seconds: ArrayLike) -> float:
@@ -410,33 +376,27 @@ def loglog_times(n: ArrayLike, seconds: Mapping[str, ArrayLike], *, ax: Axes | N
     >>> ax = loglog_times([10, 100], {"dual": [1e-3, 1.0]})
     >>> ax.get_legend().get_texts()[0].get_text()
     'dual, slope 3.0'
-    >>> plt.close(ax.figure)
     """
     n = _positive(n, "n")
-    times = {
-        name: _positive(values, f"seconds[{name!r}]", length=len(n))
-        for name, values in _named(seconds, "seconds").items()
-    }
-    labels = [f"{name}, slope {slope(n, values):.1f}" for name, values in times.items()]
+    curves = []
+    for name, values in _named(seconds, "seconds").items():
+        times = _positive(values, f"seconds[{name!r}]", length=len(n))
+        curves.append((times, f"{name}, slope {slope(n, times):.1f}"))
     ax = _axes(ax, x="$n$", y="seconds")
-    for i, values in enumerate(times.values()):
-        ax.loglog(n, values, marker=MARKERS[i % 6], markersize=5, label=labels[i], **_series(i))
+    for i, (times, label) in enumerate(curves):
+        ax.loglog(n, times, marker=MARKERS[i % 6], markersize=5, label=label, **_series(i))
     ax.grid(which="major", color="0.9", linewidth=0.5)
-    _legend(ax)
-    return ax
+    return _with_legend(ax)
 
 
-def _errors(x: Array, train_error: ArrayLike, validation_error: ArrayLike) -> tuple[Array, Array, Array]:
-    """The three columns of an error curve, in the order of x."""
+def _error_curves(x: Array, train_error: ArrayLike, validation_error: ArrayLike, name: str, ax: Axes | None) -> Axes:
     train = _line(train_error, "train_error", length=len(x))
     held_out = _line(validation_error, "validation_error", length=len(x))
     rising = np.argsort(x, kind="stable")
-    return x[rising], train[rising], held_out[rising]
-
-
-def _draw_errors(ax: Axes, x: Array, train: Array, held_out: Array) -> None:
-    ax.semilogx(x, train, marker=MARKERS[0], markersize=4, label="training", **_series(0))
-    ax.semilogx(x, held_out, marker=MARKERS[1], markersize=4, label="validation", **_series(1))
+    ax = _axes(ax, x=name, y="error")
+    for i, (label, error) in enumerate([("training", train), ("validation", held_out)]):
+        ax.semilogx(x[rising], error[rising], marker=MARKERS[i], markersize=4, label=label, **_series(i))
+    return ax
 
 
 def validation_curve(
@@ -452,16 +412,13 @@ def validation_curve(
     >>> ax = validation_curve([0.1, 1.0, 10.0], [0.0, 0.2, 0.5], [0.6, 0.3, 0.5], name="sigma")
     >>> ax.get_legend().get_texts()[-1].get_text()
     'best: sigma = 1'
-    >>> plt.close(ax.figure)
     """
-    x, train, held_out = _errors(_positive(parameter, "parameter"), train_error, validation_error)
+    ax = _error_curves(_positive(parameter, "parameter"), train_error, validation_error, name, ax)
+    x, held_out = np.asarray(ax.lines[-1].get_data())
     best = int(np.argmin(held_out))
-    ax = _axes(ax, x=name, y="error")
-    _draw_errors(ax, x, train, held_out)
     star: Style = {"marker": "*", "markersize": 14, "markeredgecolor": "white", "color": "black", "linestyle": ""}
     ax.plot(x[best], held_out[best], label=f"best: {name} = {x[best]:.3g}", zorder=4, **star)
-    _legend(ax)
-    return ax
+    return _with_legend(ax)
 
 
 def learning_curve(
@@ -472,16 +429,9 @@ def learning_curve(
     >>> ax = learning_curve([10, 100], [0.0, 0.1], [0.5, 0.2])
     >>> [line.get_label() for line in ax.lines]
     ['training', 'validation']
-    >>> plt.close(ax.figure)
     """
-    columns = _errors(_positive(n, "n"), train_error, validation_error)
-    ax = _axes(ax, x="training points $n$", y="error")
-    _draw_errors(ax, *columns)
-    _legend(ax)
-    return ax
-
-
-# ------------------------------------------------------------------------------------------------------- diagrams
+    ax = _error_curves(_positive(n, "n"), train_error, validation_error, "training points $n$", ax)
+    return _with_legend(ax)
 
 
 def block_diagram(
@@ -495,7 +445,6 @@ def block_diagram(
     >>> ax = block_diagram({"x": (0, 0), "f": (2, 0, "model")}, [("x", "f", "predict")])
     >>> [text.get_text() for text in ax.texts if text.get_text()]
     ['x', 'model', 'predict']
-    >>> plt.close(ax.figure)
     """
     if not _named(boxes, "boxes"):
         raise ValueError("boxes is empty, but at least one box is wanted")
@@ -511,11 +460,10 @@ def block_diagram(
             if name not in boxes:
                 raise ValueError(f"arrows lead from or to {name!r}, but the boxes are {', '.join(map(repr, boxes))}")
 
-    corners = np.array(list(middle.values()))
+    middles = np.array(list(middle.values()))
     room = np.array([0.9, 0.5])  # inches around the outermost middles: half a box and some air
-    low, high = corners.min(axis=0) - room, corners.max(axis=0) + room
-    width, height = high - low
-    ax = _axes(ax, x="", y="", size=(width, height))
+    low, high = middles.min(axis=0) - room, middles.max(axis=0) + room
+    ax = _axes(ax, x="", y="", size=tuple(high - low))
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     ax.axis("off")
     frame: Style = {"boxstyle": "round,pad=0.5", "facecolor": _lighter(SERIES[0], 0.08), "edgecolor": "0.3", "lw": 0.8}
@@ -524,12 +472,11 @@ def block_diagram(
         x, y = middle[name]
         text = ax.text(x, y, box[2] if len(box) > 2 else name, ha="center", va="center", bbox=frame)
         patches[name] = text.get_bbox_patch()
+    shaft: Style = {"arrowstyle": "-|>", "color": "0.3", "linewidth": 0.9, "shrinkA": 0, "shrinkB": 1}
+    above: Style = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center", "va": "bottom"}
     for start, end, *caption in arrows:
-        shaft: Style = {"arrowstyle": "-|>", "color": "0.3", "linewidth": 0.9, "shrinkA": 0, "shrinkB": 1}
         ends: Style = {"patchA": patches[start], "patchB": patches[end]}
         ax.annotate("", xy=tuple(middle[end]), xytext=tuple(middle[start]), arrowprops=shaft | ends)
         if caption:
-            above: Style = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center", "va": "bottom"}
-            halfway = tuple((middle[start] + middle[end]) / 2)
-            ax.annotate(caption[0], halfway, fontsize="small", color="0.2", **above)
+            ax.annotate(caption[0], tuple((middle[start] + middle[end]) / 2), fontsize="small", color="0.2", **above)
     return ax

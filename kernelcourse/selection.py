@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .estimators.base import one_column
+from .algorithms.ridge import dual_weights
+from .estimators.base import one_column, take
 from .gram import center, centered_targets
 from .kernels.kernel import Kernel
 from .linalg import refuse_negative
@@ -44,8 +45,7 @@ def monte_carlo(n: int, repeats: int, *, held_out: float = 0.2, rng: Any = None)
     >>> [len(test) for _, test in monte_carlo(10, 3, held_out=0.3, rng=0)]
     [3, 3, 3]
     """
-    n, rng = whole(n, "n", at_least=2), generator(rng)
-    held_out = real(held_out, "held_out", above=0)
+    n, rng, held_out = whole(n, "n", at_least=2), generator(rng), real(held_out, "held_out", above=0)
     m = round(held_out * n)
     if not 0 < m < n:
         raise ValueError(f"held_out = {held_out:g} of n = {n} points leaves {n - m} to train on and {m} to test on")
@@ -84,10 +84,6 @@ def fresh(estimator: Any, **params: Any) -> Any:
     return type(estimator)(**deepcopy(estimator.get_params(deep=False))).set_params(**params)
 
 
-def _rows(X: Any, indices: Any) -> Any:
-    return X[indices] if isinstance(X, np.ndarray) else [X[i] for i in indices]
-
-
 def cross_validate(estimator: Any, X: Any, y: Any, folds: Iterable[Split], metric: Metric | None = None) -> Array:
     """Fit on each split's training points and score on those held out; `metric(y, prediction)`, by default `score`.
 
@@ -101,8 +97,8 @@ def cross_validate(estimator: Any, X: Any, y: Any, folds: Iterable[Split], metri
     same_length(y, "y", len(X))
     scores = []
     for train, test in _splits(folds, len(X)):
-        model = fresh(estimator).fit(_rows(X, train), y[train])
-        held_out = _rows(X, test)
+        model = fresh(estimator).fit(take(X, train), y[train])
+        held_out = take(X, test)
         scores.append(model.score(held_out, y[test]) if metric is None else metric(y[test], model.predict(held_out)))
     return np.array(scores)
 
@@ -111,7 +107,7 @@ def _indexable(X: Any) -> Any:
     """Points that rows can be taken from: an array or a list."""
     if hasattr(X, "toarray"):
         numeric(X, "X")  # which says what to do with a sparse matrix
-    return X if isinstance(X, (np.ndarray, list, tuple)) else np.asarray(X)
+    return list(X) if isinstance(X, (list, tuple)) else np.asarray(X)
 
 
 def _splits(folds: Iterable[Split], n: int) -> list[Split]:
@@ -171,11 +167,12 @@ def grid_search(
     y = one_column(y)
     folds = _splits(folds, len(_indexable(X)))
     scores = mean_scores(estimator, X, y, settings, folds, metric)
-    if np.isnan(scores).all():
+    lost = np.isnan(scores)
+    if lost.all():
         raise ValueError("every setting of the grid has the score NaN: none is the best")
-    if np.isnan(scores).any():
-        first = settings[int(np.isnan(scores).argmax())]
-        warn(f"{np.isnan(scores).sum()} of {len(scores)} settings have the score NaN and are left out, first {first!r}")
+    if lost.any():
+        first = settings[int(lost.argmax())]
+        warn(f"{lost.sum()} of {len(scores)} settings have the score NaN and are left out, first {first!r}")
     best = int(np.nanargmax(scores) if larger_is_better else np.nanargmin(scores))
     fitted = fresh(estimator, **settings[best]).fit(X, y)
     return Search(settings, scores, settings[best], float(scores[best]), fitted)
@@ -204,8 +201,6 @@ def leave_one_out_by_the_book(K: Any, t: Any, *, ridge: float) -> Array:
     >>> leave_one_out_by_the_book(np.eye(2), [1.0, 2.0], ridge=1.0)
     array([1., 2.])
     """
-    from .algorithms.ridge import dual_weights
-
     K = square(K)
     t = vector(t, "t", length=len(K))
     residuals = np.empty(len(t))
@@ -282,9 +277,8 @@ def alignment_weights(grams: Sequence[Any], t: Any) -> Array:
     try:
         from scipy.optimize import nnls
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "alignment_weights solves a non-negative least squares problem with scipy: install it"
-        ) from error
+        reason = "alignment_weights solves a non-negative least squares problem with scipy: install it"
+        raise ModuleNotFoundError(reason) from error
 
     grams = list(grams)
     if not grams:

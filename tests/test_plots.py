@@ -21,6 +21,7 @@ from kernelcourse.datasets import gaussian_mixture, two_moons
 
 @pytest.fixture(autouse=True)
 def closed_figures():
+    plt.close("all")  # those of the examples in the docstrings
     yield
     plt.close("all")
 

@@ -19,7 +19,6 @@ from ..linalg import conjugate_gradients, refuse_indefinite
 from ..seam import definition
 from ..validation import Array, generator, numeric, points, real, square, vector, warn, whole, zero_one
 from .newton import newton, positive_ridge, solve_weighted
-from .softmax import cross_entropy, kernel_softmax, one_hot, primal_softmax, softmax  # noqa: F401 - for one release
 
 __all__ = [
     "LogisticFit", "logistic", "logistic_functional_gradient", "logistic_gradient", "logistic_gradient_descent",
@@ -35,9 +34,6 @@ class LogisticFit(NamedTuple):
     iterations: int  # Newton steps
     gradient_norm: float  # largest entry of |s(Ka) - y + ridge a|
     objective: float
-
-
-# ---------------------------------------------------------------- the objective
 
 
 def logistic(z: ArrayLike) -> Array:
@@ -59,7 +55,8 @@ def logistic_objective(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ridge: float
     1.386294
     """
     K, y, ridge = _problem(K, y, ridge)
-    return _objective(vector(a, "a", length=len(K)), K, y, ridge)
+    a = vector(a, "a", length=len(K))
+    return _objective(a, K @ a, y, ridge)
 
 
 def logistic_functional_gradient(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ridge: float) -> Array:
@@ -72,7 +69,8 @@ def logistic_functional_gradient(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ri
     array([ 0.5, -0.5])
     """
     K, y, ridge = _problem(K, y, ridge)
-    return _functional_gradient(vector(a, "a", length=len(K)), K, y, ridge)
+    a = vector(a, "a", length=len(K))
+    return _residual(a, K @ a, y, ridge)
 
 
 def logistic_gradient(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ridge: float) -> Array:
@@ -82,10 +80,8 @@ def logistic_gradient(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ridge: float)
     array([ 1., -1.])
     """
     K, y, ridge = _problem(K, y, ridge)
-    return K @ _functional_gradient(vector(a, "a", length=len(K)), K, y, ridge)
-
-
-# ---------------------------------------------------------------- the lecture's algorithms
+    a = vector(a, "a", length=len(K))
+    return K @ _residual(a, K @ a, y, ridge)
 
 
 def logistic_gradient_descent(
@@ -110,7 +106,7 @@ def logistic_gradient_descent(
         if np.abs(residual).max() <= tol:
             return a
         a = a + step * residual
-    norm = np.abs(_functional_gradient(a, K, y, ridge)).max()
+    norm = np.abs(_residual(a, K @ a, y, ridge)).max()
     if tol > 0 and norm > tol:
         warn(f"logistic_gradient_descent: gradient norm {norm:.1e} > tol={tol:g} after {iterations} iterations")
     return a
@@ -145,9 +141,8 @@ def logistic_sgd_by_the_book(
     $$a_i \leftarrow a_i + \text{step}\,\big(y_i - s((Ka)_i) - \text{ridge}\, a_i\big).$$
 
     The functional gradient is a sum over the points, and a step takes the $i$-th term of it. With `ridge > 0` all
-    terms vanish together at the minimum, so a constant step still converges.
-
-    The points are drawn at once, as `rng.integers(n, size=steps)`: `logistic_sgd` visits the same ones.
+    terms vanish together at the minimum, so a constant step still converges. The points are drawn at once, as
+    `rng.integers(n, size=steps)`: `logistic_sgd` visits the same ones.
 
     >>> logistic_sgd_by_the_book(np.eye(1), [1], step=2.0, steps=1, rng=0)
     array([1.])
@@ -187,9 +182,6 @@ def logistic_steps(K: Array, y: Array, order: NDArray[np.intp], step: float, rid
     return a
 
 
-# ---------------------------------------------------------------- to convergence
-
-
 def logistic_newton(
     K: ArrayLike, y: ArrayLike, *, ridge: float, tol: float = 1e-8, max_iterations: int = 300
 ) -> LogisticFit:
@@ -197,15 +189,10 @@ def logistic_newton(
 
     A step solves $(WK + \text{ridge}\, I)\, d = -r$ with $r = s(Ka) - y + \text{ridge}\, a$ and
     $W = \operatorname{diag}(s(1-s))$, and is halved until $\|r\|$ falls. The matrix is invertible for every positive
-    semidefinite $K$, a singular one too, so there is always such a step. The ridge comes down by decades from the
-    scale of $K$, each solution the start of the next, which keeps the steps long where classes are nearly separable
-    or $K$ is badly scaled.
-
-    It stops when $\max_i |r_i| \le$ `tol` $\max_i |\text{ridge}\, a_i|$, and warns if rounding or `max_iterations`
-    leave $\max_i |r_i| >$ `tol`.
-
-    `ridge` must be positive: on separable data the plain likelihood grows for ever along a separating direction and
-    has no maximum.
+    semidefinite $K$, a singular one too, so there is always such a step. The ridge, which must be positive, comes down
+    by decades from the scale of $K$, each solution the start of the next: that keeps the steps long where classes are
+    nearly separable or $K$ is badly scaled. It stops when $\max_i |r_i| \le$ `tol` $\max_i |\text{ridge}\, a_i|$, and
+    warns if rounding or `max_iterations` leave $\max_i |r_i| >$ `tol`.
 
     >>> fit = logistic_newton(np.eye(2), [0, 1], ridge=0.1)
     >>> bool(np.allclose(0.1 * fit.a, np.array([0, 1]) - logistic(fit.a)))
@@ -215,17 +202,15 @@ def logistic_newton(
     refuse_indefinite(K, 1e-8 * float(np.abs(K).max()))
 
     def gradient(a: Array, ridge: float) -> Array:
-        return _functional_gradient(a, K, y, ridge)
+        return _residual(a, K @ a, y, ridge)
 
     def direction(a: Array, r: Array, ridge: float) -> Array:
         f = K @ a
         return -solve_weighted(K, expit(f) * expit(-f), r, ridge)  # s(-f) is 1 - s(f)
 
-    scale = np.trace(K) / len(K)
-    a, iterations, norm = newton(
-        np.zeros(len(K)), gradient, direction, ridge, scale, tol, max_iterations, name="logistic_newton"
-    )
-    return LogisticFit(a, iterations, norm, _objective(a, K, y, ridge))
+    start, scale = np.zeros(len(K)), np.trace(K) / len(K)
+    found = newton(start, gradient, direction, ridge, scale, tol, max_iterations, name="logistic_newton")
+    return LogisticFit(*found, _objective(found[0], K @ found[0], y, ridge))
 
 
 def logistic_newton_cg(
@@ -235,10 +220,8 @@ def logistic_newton_cg(
 
     The matrix of the Newton step, $WK + \text{ridge}\, I$, is not symmetric, but in the inner product of the function
     space, $\langle u, v\rangle = u^\top K v$, it is self-adjoint and positive. There conjugate gradients need one
-    product with $K$, $O(n^2)$, an iteration, and few iterations, since the eigenvalues of $K$ fall fast. `iterations`
-    counts products.
-
-    The same minimum, `tol` and warning as `logistic_newton`, which takes over if `max_products` are not enough.
+    product with $K$ per iteration, $O(n^2)$, and few iterations, since the eigenvalues of $K$ fall fast. `iterations`
+    counts products. If `max_products` are not enough, `logistic_newton` takes over.
 
     >>> fit = logistic_newton_cg(np.eye(2), [0, 1], ridge=0.1)
     >>> bool(np.allclose(fit.a, logistic_newton(np.eye(2), [0, 1], ridge=0.1).a))
@@ -252,52 +235,39 @@ def logistic_newton_cg(
 
 @definition
 def newton_by_products(K: Array, y: Array, *, ridge: float, tol: float, max_products: int) -> LogisticFit | None:
-    """Newton's method on the pair of a and f = Ka, which change together; None if the products do not suffice."""
-    sign, products = 2 * y - 1, 0
+    r"""Newton's method on the pair of a and f = Ka, which change together; None if the products do not suffice.
+
+    Conjugate gradients run on pairs $(u, Ku)$, whose inner product $\langle u, v\rangle = u^\top K v$ is then free:
+    each iteration multiplies K with one new vector.
+    """
+    products = 0
+
+    def inner(u: Array, v: Array) -> float:
+        return float(u[0] @ v[1])
 
     def gradient(x: Array, ridge: float) -> Array:
-        a, f = x
-        return ridge * a - sign * expit(-sign * f)  # s(-f) for 1 - s(f), which would cancel
+        return _residual(x[0], x[1], y, ridge)
 
     def direction(x: Array, r: Array, ridge: float) -> Array:
         nonlocal products
         accuracy = min(0.1, float(np.sqrt(np.abs(r).max())))  # a rough step far away, an exact one close by
         p = expit(x[1]) * expit(-x[1])
-        d, took = newton_step_by_products(K, p, r, ridge, accuracy, max_products - products)
-        products += took
-        return np.zeros_like(x) if d is None else d
 
-    x = np.zeros((2, len(y)))
-    x, _, norm = newton(x, gradient, direction, ridge, ridge, tol, max_products, weights=lambda x: x[0])
-    a = x[0]
+        def times(u: Array) -> Array:
+            Au = ridge * u[0] + p * u[1]
+            return np.array([Au, K @ Au])
+
+        b, most = np.array([-r, -(K @ r)]), max_products - products - 2
+        d, residuals = conjugate_gradients(times, b, iterations=most, tol=accuracy, inner=inner)
+        products += len(residuals) + 1
+        return d if residuals and residuals[-1] <= accuracy else np.zeros_like(x)
+
+    start = np.zeros((2, len(y)))
+    (a, _), _, norm = newton(start, gradient, direction, ridge, ridge, tol, max_products, weights=lambda x: x[0])
     if norm > tol * min(1.0, ridge * np.abs(a).max()):
         return None
-    norm = float(np.abs(_functional_gradient(a, K, y, ridge)).max())  # afresh: rounding has gathered in f
-    return LogisticFit(a, products, norm, _objective(a, K, y, ridge))
-
-
-def newton_step_by_products(
-    K: Array, p: Array, r: Array, ridge: float, accuracy: float, most: int
-) -> tuple[Array | None, int]:
-    r"""Solve $(\text{ridge}\, I + \operatorname{diag}(p)\, K)\, d = -r$: d and Kd, (2, n), and the products with K.
-
-    Conjugate gradients on pairs $(u, Ku)$, whose inner product $\langle u, v\rangle = u^\top K v$ is then free: each
-    iteration multiplies K with one new vector. d is None if `most` products leave a relative residual above `accuracy`.
-    """
-
-    def times(q: Array) -> Array:
-        Aq = ridge * q[0] + p * q[1]
-        return np.array([Aq, K @ Aq])
-
-    b = np.array([-r, -(K @ r)])
-    d, residuals = conjugate_gradients(
-        times, b, iterations=most - 2, tol=accuracy, inner=lambda u, v: float(u[0] @ v[1])
-    )
-    reached = bool(residuals) and residuals[-1] <= accuracy
-    return (d if reached else None), len(residuals) + 1
-
-
-# ---------------------------------------------------------------- formulas on checked arrays
+    f = K @ a  # afresh: rounding has gathered in the other
+    return LogisticFit(a, products, float(np.abs(_residual(a, f, y, ridge)).max()), _objective(a, f, y, ridge))
 
 
 def expit(z: Array) -> Array:
@@ -306,18 +276,14 @@ def expit(z: Array) -> Array:
         return 1 / (1 + np.exp(-z))
 
 
-def _objective(a: Array, K: Array, y: Array, ridge: float) -> float:
-    f = K @ a
-    margin = (2 * y - 1) * f
-    return float(np.logaddexp(0, -margin).sum() + ridge / 2 * (a @ f))
+def _objective(a: Array, f: Array, y: Array, ridge: float) -> float:
+    return float(np.logaddexp(0, (1 - 2 * y) * f).sum() + ridge / 2 * (a @ f))
 
 
-def _functional_gradient(a: Array, K: Array, y: Array, ridge: float) -> Array:
+def _residual(a: Array, f: Array, y: Array, ridge: float) -> Array:
+    """s(f) - y + ridge a, with s(-f) for 1 - s(f), which would cancel."""
     sign = 2 * y - 1
-    return ridge * a - sign * expit(-sign * (K @ a))  # s(-f) for 1 - s(f), which would cancel
-
-
-# ---------------------------------------------------------------- checks
+    return ridge * a - sign * expit(-sign * f)
 
 
 def _problem(K: ArrayLike, y: ArrayLike, ridge: float) -> tuple[Array, Array, float]:

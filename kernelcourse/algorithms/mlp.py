@@ -27,9 +27,6 @@ __all__ = [
 Loss = Callable[[Array, Array], tuple[float, Array]]
 
 
-# ---------------------------------------------------------------- perceptrons that pool perceptrons
-
-
 def pooled_perceptrons(X: ArrayLike, W: ArrayLike, v: ArrayLike) -> Array:
     r"""The sign of a weighted vote of perceptrons (lecture H, multilayer perceptrons), +1 or -1 for each point,
 
@@ -50,14 +47,8 @@ def pooled_perceptrons(X: ArrayLike, W: ArrayLike, v: ArrayLike) -> Array:
     v = vector(v, "v")
     if len(v) != len(W):
         raise ValueError(f"v must have a vote for each of the {len(W)} rows of W, got {len(v)} entries")
-    return _sign(_sign(X @ W.T) @ v)
-
-
-def _sign(z: Array) -> Array:
-    return np.where(z >= 0, 1.0, -1.0)
-
-
-# ---------------------------------------------------------------- the network
+    votes = np.where(X @ W.T >= 0, 1.0, -1.0)
+    return np.where(votes @ v >= 0, 1.0, -1.0)
 
 
 class Activation(NamedTuple):
@@ -98,12 +89,13 @@ class Network:
         layers = tuple(Layer(points(W, "W").copy(), vector(b, "b").copy()) for W, b in self.layers)
         if not layers:
             raise ValueError("layers must hold at least one layer, got none")
+        given = len(layers[0].W)
         for number, (W, b) in enumerate(layers):
             if len(b) != W.shape[1]:
                 raise ValueError(f"layer {number} has {W.shape[1]} outputs (W: {W.shape}), but {len(b)} entries in b")
-            if number and len(W) != layers[number - 1].W.shape[1]:
-                given = layers[number - 1].W.shape[1]
+            if len(W) != given:
                 raise ValueError(f"layer {number} wants {len(W)} inputs, but layer {number - 1} gives {given}")
+            given = len(b)
         object.__setattr__(self, "layers", layers)
 
     @property
@@ -113,9 +105,7 @@ class Network:
 
 
 def init_network(sizes: Sequence[int], *, rng: np.random.Generator | int | None, activation: str = "tanh") -> Network:
-    """A network with `sizes = (inputs, hidden, ..., outputs)`, Gaussian weights and zero biases.
-
-    The weights are drawn layer by layer with the variance that the activation wants, gain / inputs.
+    """A network with `sizes = (inputs, hidden, ..., outputs)`, Gaussian weights of variance gain / inputs, no biases.
 
     >>> init_network((2, 3, 1), rng=0).sizes
     (2, 3, 1)
@@ -123,13 +113,9 @@ def init_network(sizes: Sequence[int], *, rng: np.random.Generator | int | None,
     if np.ndim(sizes) != 1 or len(sizes) < 2:
         raise ValueError(f"sizes must list the numbers of inputs, hidden units and outputs, got {sizes!r}")
     sizes = [whole(size, "every entry of sizes", at_least=1) for size in sizes]
-    gain = ACTIVATIONS[choice(activation, "activation", tuple(ACTIVATIONS))].gain
-    rng = generator(rng)
-    layers = [
-        Layer(rng.normal(scale=np.sqrt(gain / inputs), size=(inputs, outputs)), np.zeros(outputs))
-        for inputs, outputs in pairwise(sizes)
-    ]
-    return Network(layers, activation)
+    gain, rng = ACTIVATIONS[choice(activation, "activation", tuple(ACTIVATIONS))].gain, generator(rng)
+    weights = [rng.normal(scale=np.sqrt(gain / shape[0]), size=shape) for shape in pairwise(sizes)]
+    return Network([Layer(W, np.zeros(W.shape[1])) for W in weights], activation)
 
 
 def forward(network: Network, X: ArrayLike) -> list[Array]:
@@ -157,9 +143,6 @@ def hidden_features(network: Network, X: ArrayLike) -> Array:
            [0.]])
     """
     return forward(network, X)[-2]
-
-
-# ---------------------------------------------------------------- losses
 
 
 def squared_error(Z: ArrayLike, Y: ArrayLike) -> tuple[float, Array]:
@@ -190,9 +173,6 @@ def softmax_cross_entropy(Z: ArrayLike, Y: ArrayLike) -> tuple[float, Array]:
     return -float((Y * log_p).sum()) / len(Z), (np.exp(log_p) - Y) / len(Z)
 
 
-# ---------------------------------------------------------------- training
-
-
 def backward(network: Network, X: ArrayLike, Y: ArrayLike, *, loss: Loss) -> tuple[float, list[Layer]]:
     r"""The loss at the points `X` with targets `Y`, and its gradient in every W and b, by backpropagation.
 
@@ -206,8 +186,8 @@ def backward(network: Network, X: ArrayLike, Y: ArrayLike, *, loss: Loss) -> tup
     >>> backward(network, [[3.0]], [[5.0]], loss=squared_error)
     (0.5, [Layer(W=array([[3.]]), b=array([1.]))])
     """
-    X = _inputs(network, X)
-    return _backward(network.layers, ACTIVATIONS[network.activation], X, _targets(network, X, Y), _callable(loss))
+    X, Y = _problem(network, X, Y, loss)
+    return _backward(network.layers, ACTIVATIONS[network.activation], X, Y, loss)
 
 
 class Training(NamedTuple):
@@ -252,17 +232,15 @@ def sgd(
     $$v \leftarrow \text{momentum} \cdot v - \text{step} \cdot \nabla, \qquad \theta \leftarrow \theta + v.$$
 
     What is minimised is `loss` over all n points plus $\tfrac{\text{ridge}}{2n} \sum \|W\|^2$: n times it is a sum over
-    the points plus the penalty of ridge and logistic regression. Biases carry no penalty.
-
-    `TrainingDiverged` is raised when the loss overflows, and carries the last good network.
+    the points plus the penalty of ridge and logistic regression. Biases carry no penalty. `TrainingDiverged` is raised
+    when the loss overflows, and carries the last good network.
 
     >>> network = Network([Layer([[0.0]], [0.0])])
     >>> X, Y = [[-1.0], [1.0]], [[1.0], [5.0]]  # on the line y = 3 + 2 x
     >>> sgd(network, X, Y, loss=squared_error, step=0.5, epochs=100, batch_size=2, rng=0).network.layers[0]
     Layer(W=array([[2.]]), b=array([3.]))
     """
-    X = _inputs(network, X)
-    Y, loss = _targets(network, X, Y), _callable(loss)
+    X, Y = _problem(network, X, Y, loss)
     step, ridge = real(step, "step", above=0), real(ridge, "ridge", at_least=0)
     epochs, batch_size = whole(epochs, "epochs"), whole(batch_size, "batch_size", at_least=1)
     momentum = real(momentum, "momentum", at_least=0)
@@ -299,9 +277,6 @@ def sgd(
     return Training(network, np.array(losses))
 
 
-# ---------------------------------------------------------------- the graph, on checked arrays
-
-
 def _forward(layers: Sequence[Layer], activation: Activation, X: Array) -> list[Array]:
     outputs = [X]
     for W, b in layers[:-1]:
@@ -317,14 +292,11 @@ def _backward(
     _refuse_overflow(Z)
     value, delta = loss(Z, Y)
     gradient = []
-    for number, h in reversed(list(enumerate(inputs))):
+    for (W, _), h in zip(reversed(layers), reversed(inputs), strict=True):
         gradient.append(Layer(h.T @ delta, delta.sum(axis=0)))
-        if number > 0:
-            delta = (delta @ layers[number].W.T) * activation.derivative(h)
+        if h is not X:
+            delta = (delta @ W.T) * activation.derivative(h)
     return value, gradient[::-1]
-
-
-# ---------------------------------------------------------------- checks
 
 
 def _refuse_overflow(*values: Array | float) -> None:
@@ -341,12 +313,14 @@ def _inputs(network: Network, X: ArrayLike) -> Array:
     return X
 
 
-def _targets(network: Network, X: Array, Y: ArrayLike) -> Array:
-    Y = points(Y, "Y")
+def _problem(network: Network, X: ArrayLike, Y: ArrayLike, loss: Loss) -> tuple[Array, Array]:
+    X, Y = _inputs(network, X), points(Y, "Y")
     same_length(Y, "Y", len(X))
     if Y.shape[1] != network.sizes[-1]:
         raise ValueError(f"Y must have {network.sizes[-1]} columns, one for each output, got shape {Y.shape}")
-    return Y
+    if not callable(loss):
+        raise TypeError(f"loss must be a function such as squared_error or softmax_cross_entropy, got {loss!r}")
+    return X, Y
 
 
 def _outputs_and_targets(Z: ArrayLike, Y: ArrayLike) -> tuple[Array, Array]:
@@ -354,9 +328,3 @@ def _outputs_and_targets(Z: ArrayLike, Y: ArrayLike) -> tuple[Array, Array]:
     if Z.shape != Y.shape:
         raise ValueError(f"Z and Y must have the same shape, got {Z.shape} and {Y.shape}")
     return Z, Y
-
-
-def _callable(loss: Loss) -> Loss:
-    if not callable(loss):
-        raise TypeError(f"loss must be a function such as squared_error or softmax_cross_entropy, got {loss!r}")
-    return loss

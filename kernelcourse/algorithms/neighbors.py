@@ -74,8 +74,6 @@ def nearest_by_the_book(D: ArrayLike, kappa: int) -> NDArray[np.intp]:
 def nearest(D: ArrayLike, kappa: int) -> NDArray[np.intp]:
     r"""The indices of the $\kappa$ smallest entries in each row of D, the nearest first (lecture I, algorithm 2).
 
-    Equal distances stay in the order of their indices.
-
     >>> nearest([[4.0, 1.0, 1.0]], 2)
     array([[1, 2]])
     """
@@ -85,11 +83,7 @@ def nearest(D: ArrayLike, kappa: int) -> NDArray[np.intp]:
 
 @definition
 def largest(K: Array, kappa: int) -> NDArray[np.intp]:
-    """The indices of the kappa largest entries in each row of K, the largest first; equals in the order they stand in.
-
-    >>> largest(np.array([[1.0, 3.0, 3.0]]), 2)
-    array([[1, 2]])
-    """
+    """The indices of the kappa largest entries in each row of K, the largest first; equals keep their order."""
     return np.argsort(-K, axis=1, kind="stable")[:, :kappa]
 
 

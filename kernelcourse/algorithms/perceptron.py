@@ -49,37 +49,34 @@ class PrimalPerceptronFit(NamedTuple):
     separated: bool
 
 
-def _orders(n: int, epochs: int, *, shuffle: bool, rng: Any) -> Iterator[NDArray[np.int_]]:
+def _orders(n: int, epochs: int, *, shuffle: bool, rng: Any, name: str = "max_epochs") -> Iterator[NDArray[np.int_]]:
     """The order of the points in each epoch: always the given one, or a fresh one every time."""
-    rng = generator(rng)
-    for _ in range(epochs):
-        yield rng.permutation(n) if shuffle else np.arange(n)
+    epochs, rng = whole(epochs, name, at_least=1), generator(rng)
+    return (rng.permutation(n) if shuffle else np.arange(n) for _ in range(epochs))
 
 
 def kernel_perceptron_by_the_book(
     K: ArrayLike, y: ArrayLike, *, max_epochs: int = 1000, rng: Any = None, shuffle: bool = False
 ) -> PerceptronFit:
     r"""Lecture I, algorithm 1, line by line: $\alpha_i \leftarrow \alpha_i + 1$ whenever
-    $y_i \sum_j \alpha_j y_j\, k(x_j, x_i) \le 0$, until a pass makes no mistake or `max_epochs` have gone by.
-
-    Every check costs O(n); `kernel_perceptron` gives the same answer sooner.
+    $y_i \sum_j \alpha_j y_j\, k(x_j, x_i) \le 0$, until a pass makes no mistake or `max_epochs` have gone by. A check
+    costs O(n); `kernel_perceptron` gives the same answer sooner.
 
     >>> kernel_perceptron_by_the_book([[1.0, 0.0], [0.0, 1.0]], [1, -1])
     PerceptronFit(alpha=array([1, 1]), mistakes=2, epochs=2, separated=True)
     """
     K = square(K)
     y = signs(y, length=len(K))
-    alpha = np.zeros(len(K), dtype=int)
-    epochs, separated = 0, False
-    for order in _orders(len(K), whole(max_epochs, "max_epochs", at_least=1), shuffle=shuffle, rng=rng):
-        epochs, separated = epochs + 1, True
+    alpha, mistakes = np.zeros(len(K), dtype=int), 0
+    for epochs, order in enumerate(_orders(len(K), max_epochs, shuffle=shuffle, rng=rng), start=1):
+        before = mistakes
         for i in order.tolist():
             if y[i] * np.sum(alpha * y * K[:, i]) <= 0:
                 alpha[i] += 1
-                separated = False
-        if separated:
-            break
-    return PerceptronFit(alpha, int(alpha.sum()), epochs, separated)
+                mistakes += 1
+        if mistakes == before:
+            return PerceptronFit(alpha, mistakes, epochs, True)
+    return PerceptronFit(alpha, mistakes, epochs, False)
 
 
 def kernel_perceptron(
@@ -95,25 +92,23 @@ def kernel_perceptron(
     """
     K = square(K)
     y = signs(y, length=len(K))
-    max_epochs = whole(max_epochs, "max_epochs", at_least=1)
     return count_mistakes(K, y, _orders(len(K), max_epochs, shuffle=shuffle, rng=rng))
 
 
 @definition
 def count_mistakes(K: Array, y: Array, orders: Iterable[NDArray[np.int_]]) -> PerceptronFit:
     """Passes over the points in these orders, until one goes without a mistake."""
-    alpha, f = np.zeros(len(K), dtype=int), np.zeros(len(K))
-    epochs, separated = 0, False
-    for order in orders:
-        epochs, separated = epochs + 1, True
+    alpha, f, mistakes = np.zeros(len(K), dtype=int), np.zeros(len(K)), 0
+    for epochs, order in enumerate(orders, start=1):
+        before = mistakes
         for i in order.tolist():
             if y[i] * f[i] <= 0:
                 alpha[i] += 1
                 f += y[i] * K[i]  # K is symmetric: its row i is its column i
-                separated = False
-        if separated:
-            break
-    return PerceptronFit(alpha, int(alpha.sum()), epochs, separated)
+                mistakes += 1
+        if mistakes == before:
+            return PerceptronFit(alpha, mistakes, epochs, True)
+    return PerceptronFit(alpha, mistakes, epochs, False)
 
 
 def kernel_perceptron_list(
@@ -130,16 +125,14 @@ def kernel_perceptron_list(
     K = square(K)
     y = signs(y, length=len(K))
     L: list[int] = []
-    epochs, separated = 0, False
-    for order in _orders(len(K), whole(max_epochs, "max_epochs", at_least=1), shuffle=shuffle, rng=rng):
-        epochs, separated = epochs + 1, True
+    for epochs, order in enumerate(_orders(len(K), max_epochs, shuffle=shuffle, rng=rng), start=1):
+        before = len(L)
         for i in order.tolist():
             if y[i] * np.sum(y[L] * K[L, i]) <= 0:
                 L.append(i)
-                separated = False
-        if separated:
-            break
-    return PerceptronList(L, np.bincount(L, minlength=len(K)) * y, epochs, separated)
+        if len(L) == before:
+            return PerceptronList(L, np.bincount(L, minlength=len(K)) * y, epochs, True)
+    return PerceptronList(L, np.bincount(L, minlength=len(K)) * y, epochs, False)
 
 
 def perceptron(
@@ -153,24 +146,20 @@ def perceptron(
     PrimalPerceptronFit(w=array([ 1., -1.]), mistakes=2, epochs=2, separated=True)
     """
     Phi = points(Phi, "Phi")
-    n, M = Phi.shape
-    y = signs(y, length=n)
-    w = np.zeros(M)
-    mistakes, epochs, separated = 0, 0, False
-    for order in _orders(n, whole(max_epochs, "max_epochs", at_least=1), shuffle=shuffle, rng=rng):
-        epochs, separated = epochs + 1, True
+    y = signs(y, length=len(Phi))
+    w, mistakes = np.zeros(Phi.shape[1]), 0
+    for epochs, order in enumerate(_orders(len(Phi), max_epochs, shuffle=shuffle, rng=rng), start=1):
+        before = mistakes
         for i in order.tolist():
             if y[i] * (Phi[i] @ w) <= 0:
                 w += y[i] * Phi[i]
                 mistakes += 1
-                separated = False
-        if separated:
-            break
-    return PrimalPerceptronFit(w, mistakes, epochs, separated)
+        if mistakes == before:
+            return PrimalPerceptronFit(w, mistakes, epochs, True)
+    return PrimalPerceptronFit(w, mistakes, epochs, False)
 
 
 def _fitting(c: ArrayLike, K: ArrayLike, y: ArrayLike) -> tuple[Array, Array, Array]:
-    """Coefficients, Gram matrix and labels that fit together."""
     K = square(K)
     return vector(c, "c", length=len(K)), K, signs(y, length=len(K))
 
@@ -180,8 +169,7 @@ def perceptron_loss(c: ArrayLike, K: ArrayLike, y: ArrayLike) -> float:
 
     $$\frac1n \sum_{i=1}^n \max\{0,\ -y_i (Kc)_i\}.$$
 
-    It is never negative and c = 0 already makes it 0: as a minimisation alone the problem is trivial. The perceptron
-    escapes because it takes a score of 0 for a mistake.
+    Already c = 0 makes it 0, its minimum; the perceptron escapes because it takes a score of 0 for a mistake.
 
     >>> perceptron_loss([1.0, 1.0], [[1.0, 0.0], [0.0, 1.0]], [1, -1])
     0.5
@@ -194,8 +182,7 @@ def perceptron_loss_subgradient(c: ArrayLike, K: ArrayLike, y: ArrayLike) -> Arr
     r"""A subgradient of `perceptron_loss` in c (lecture K), $-\frac1n \sum_{i\,:\,y_i (Kc)_i \le 0} y_i K_{\ast i}$.
 
     At a score of 0 the loss has a kink and any fraction of $-y_i K_{\ast i}$ would do; the whole of it is the
-    perceptron's choice, so c = 0 does not stop it. The function-space subgradient has the coefficients
-    $-\frac1n y_i\,[y_i (Kc)_i \le 0]$, and K times those is what is returned here.
+    perceptron's choice, so c = 0 does not stop it. It is K times the coefficients of the subgradient in function space.
 
     >>> perceptron_loss_subgradient([1.0, 1.0], [[1.0, 0.0], [0.0, 1.0]], [1, -1])
     array([0. , 0.5])
@@ -215,12 +202,10 @@ def minimise_perceptron_loss(K: ArrayLike, y: ArrayLike, *, step: float, epochs:
     >>> minimise_perceptron_loss([[1.0, 0.0], [0.0, 1.0]], [1, -1], step=0.5, epochs=3)
     array([ 0.5, -0.5])
     """
-    K = square(K)
+    K, step = square(K), real(step, "step", above=0)
     y = signs(y, length=len(K))
-    step = real(step, "step", above=0)
-    c = np.zeros(len(K))
-    f = np.zeros(len(K))
-    for order in _orders(len(K), whole(epochs, "epochs", at_least=1), shuffle=True, rng=rng):
+    c, f = np.zeros(len(K)), np.zeros(len(K))
+    for order in _orders(len(K), epochs, shuffle=True, rng=rng, name="epochs"):
         for i in order.tolist():
             if y[i] * f[i] <= 0:
                 c[i] += step * y[i]

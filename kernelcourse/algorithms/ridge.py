@@ -31,20 +31,17 @@ def _columns(values: ArrayLike, name: str, *, length: int | None = None) -> Arra
     return array
 
 
-def _primal(w: ArrayLike, Phi: ArrayLike, t: ArrayLike) -> tuple[Array, Array, Array]:
-    """Weights, design matrix and targets that fit together."""
-    Phi = points(Phi, "Phi")
-    w = vector(w, "w")
+def _primal(w: ArrayLike, Phi: ArrayLike, t: ArrayLike, ridge: float) -> tuple[Array, Array, Array, float]:
+    Phi, w = points(Phi, "Phi"), vector(w, "w")
     n, M = Phi.shape
     if len(w) != M:
         raise ValueError(f"w has {len(w)} entries, but Phi has shape {Phi.shape}: {M} are wanted, one for each feature")
-    return w, Phi, vector(t, "t", length=n)
+    return w, Phi, vector(t, "t", length=n), real(ridge, "ridge", at_least=0)
 
 
-def _dual(a: ArrayLike, K: ArrayLike, t: ArrayLike) -> tuple[Array, Array, Array]:
-    """Dual weights, Gram matrix and targets that fit together."""
+def _dual(a: ArrayLike, K: ArrayLike, t: ArrayLike, ridge: float) -> tuple[Array, Array, Array, float]:
     K = square(K)
-    return vector(a, "a", length=len(K)), K, vector(t, "t", length=len(K))
+    return vector(a, "a", length=len(K)), K, vector(t, "t", length=len(K)), real(ridge, "ridge", at_least=0)
 
 
 def primal_objective(w: ArrayLike, Phi: ArrayLike, t: ArrayLike, *, ridge: float) -> float:
@@ -55,8 +52,7 @@ def primal_objective(w: ArrayLike, Phi: ArrayLike, t: ArrayLike, *, ridge: float
     >>> primal_objective([1.5], [[1.0], [2.0]], [3.0, 6.0], ridge=5.0)
     11.25
     """
-    w, Phi, t = _primal(w, Phi, t)
-    ridge = real(ridge, "ridge", at_least=0)
+    w, Phi, t, ridge = _primal(w, Phi, t, ridge)
     residual = Phi @ w - t
     return float(0.5 * residual @ residual + 0.5 * ridge * w @ w)
 
@@ -67,8 +63,7 @@ def primal_gradient(w: ArrayLike, Phi: ArrayLike, t: ArrayLike, *, ridge: float)
     >>> primal_gradient([1.5], [[1.0], [2.0]], [3.0, 6.0], ridge=5.0)
     array([0.])
     """
-    w, Phi, t = _primal(w, Phi, t)
-    ridge = real(ridge, "ridge", at_least=0)
+    w, Phi, t, ridge = _primal(w, Phi, t, ridge)
     return ridge * w + Phi.T @ (Phi @ w - t)
 
 
@@ -93,8 +88,8 @@ def dual_from_primal(w: ArrayLike, Phi: ArrayLike, t: ArrayLike, *, ridge: float
     >>> dual_from_primal([1.5], [[1.0], [2.0]], [3.0, 6.0], ridge=5.0)
     array([0.3, 0.6])
     """
-    w, Phi, t = _primal(w, Phi, t)
-    return -(Phi @ w - t) / real(ridge, "ridge", above=0)
+    w, Phi, t, ridge = _primal(w, Phi, t, real(ridge, "ridge", above=0))
+    return -(Phi @ w - t) / ridge
 
 
 def primal_from_dual(a: ArrayLike, Phi: ArrayLike) -> Array:
@@ -119,8 +114,7 @@ def dual_objective(a: ArrayLike, K: ArrayLike, t: ArrayLike, *, ridge: float) ->
     >>> dual_objective([0.3, 0.6], [[1.0, 2.0], [2.0, 4.0]], [3.0, 6.0], ridge=5.0)
     11.25
     """
-    a, K, t = _dual(a, K, t)
-    ridge = real(ridge, "ridge", at_least=0)
+    a, K, t, ridge = _dual(a, K, t, ridge)
     f = K @ a
     return float(0.5 * (f - t) @ (f - t) + 0.5 * ridge * a @ f)
 
@@ -128,14 +122,12 @@ def dual_objective(a: ArrayLike, K: ArrayLike, t: ArrayLike, *, ridge: float) ->
 def dual_gradient(a: ArrayLike, K: ArrayLike, t: ArrayLike, *, ridge: float) -> Array:
     r"""The gradient of (8), $\nabla J(a) = K\,\bigl((K + \text{ridge}\, I)\, a - t\bigr)$ (lecture B, towards eq. 10).
 
-    The factor K in front is why a singular K leaves the coefficients undetermined: whatever K sends to 0
-    may be added to `a`, and the fitted function stays as it is.
+    The factor K in front is why a singular K leaves the weights undetermined: what K sends to 0 may be added to `a`.
 
     >>> dual_gradient([0.0, 0.0], [[1.0, 2.0], [2.0, 4.0]], [3.0, 6.0], ridge=5.0)
     array([-15., -30.])
     """
-    a, K, t = _dual(a, K, t)
-    ridge = real(ridge, "ridge", at_least=0)
+    a, K, t, ridge = _dual(a, K, t, ridge)
     return K @ (K @ a + ridge * a - t)
 
 
@@ -216,9 +208,7 @@ def dual_weights_with_offset(K: ArrayLike, t: ArrayLike, *, ridge: float) -> tup
     (array([-0.5,  0.5]), 12.0)
     """
     K = square(K)
-    n = len(K)
-    t = _columns(t, "t", length=n)
-    ridge = real(ridge, "ridge", at_least=0)
+    t, ridge, n = _columns(t, "t", length=len(K)), real(ridge, "ridge", at_least=0), len(K)
     # HKH is singular along 1 even where K is not. The right-hand side is orthogonal to 1, so any weight there leaves
     # the solution alone; the mean of K's eigenvalues keeps the system as well conditioned as K.
     along_ones = np.trace(K) / n
@@ -242,11 +232,7 @@ class Centred(NamedTuple):
         Z = points(Z, "Z")
         if Z.shape[1] != len(self.x_mean):
             raise ValueError(f"Z has {Z.shape[1]} columns, but the training points have {len(self.x_mean)}")
-        return _append_one(Z - self.x_mean)
-
-
-def _append_one(X: Array) -> Array:
-    return np.column_stack([X, np.ones(len(X))])
+        return np.column_stack([Z - self.x_mean, np.ones(len(Z))])
 
 
 def centred_with_bias(X: ArrayLike, t: ArrayLike) -> Centred:
@@ -256,21 +242,18 @@ def centred_with_bias(X: ArrayLike, t: ArrayLike) -> Centred:
     makes w a combination of the training points. In the Gram matrix the column is the constant kernel 1:
     $X X^\top = X_c X_c^\top + 1 1^\top$. Predict with `centred.extend(Z) @ w + centred.t_mean`.
 
-    What the penalty costs: nothing for these linear features, whose columns are orthogonal to the ones, so that the
-    bias is 0 with or without it. Features of the centred inputs (squares, say) are not centred themselves; there the
-    predictions differ from those of `dual_weights_with_offset`.
+    For these linear features, orthogonal to the ones, the penalty costs nothing: the bias is 0 with or without it.
+    Features of the centred inputs (squares, say) differ: there `dual_weights_with_offset` predicts something else.
 
     >>> centred = centred_with_bias([[1.0], [3.0]], [10.0, 14.0])
     >>> centred.X
     array([[-1.,  1.],
            [ 1.,  1.]])
     >>> w = primal_weights(centred.X, centred.t, ridge=2.0)
-    >>> w
-    array([1., 0.])
     >>> centred.extend([[4.0]]) @ w + centred.t_mean
     array([14.])
     """
     X = points(X)
     t = _columns(t, "t", length=len(X))
     x_mean, t_mean = X.mean(axis=0), t.mean(axis=0)
-    return Centred(_append_one(X - x_mean), t - t_mean, x_mean, t_mean)
+    return Centred(np.column_stack([X - x_mean, np.ones(len(X))]), t - t_mean, x_mean, t_mean)

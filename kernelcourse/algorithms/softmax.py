@@ -95,9 +95,6 @@ def softmax_gradient(A: ArrayLike, K: ArrayLike, labels: ArrayLike, *, ridge: fl
     return K @ (_softmax_errors(K @ A, Y) + ridge * A)
 
 
-# ---------------------------------------------------------------- to convergence
-
-
 def kernel_softmax(
     K: ArrayLike,
     labels: ArrayLike,
@@ -140,9 +137,8 @@ def kernel_softmax(
         g = solve_ridge(E.sum(axis=0), -e.sum(axis=0), 0.0, quiet=True)
         return (E @ g + e).T
 
-    scale = np.trace(K) / len(K)
-    A, _, _ = newton(np.zeros(Y.shape), gradient, direction, ridge, scale, tol, max_iterations, name="kernel_softmax")
-    return A
+    start, scale = np.zeros(Y.shape), np.trace(K) / len(K)
+    return newton(start, gradient, direction, ridge, scale, tol, max_iterations, name="kernel_softmax")[0]
 
 
 def primal_softmax(
@@ -178,12 +174,8 @@ def primal_softmax(
         H = np.block([[(Phi.T * h) @ Phi for h in row] for row in curvature])
         return solve_ridge(H, -G.T.ravel(), ridge, quiet=True).reshape(k, D).T
 
-    scale = (Phi**2).sum() / len(Phi)
-    W, _, _ = newton(np.zeros((D, k)), gradient, direction, ridge, scale, tol, max_iterations, name="primal_softmax")
-    return W
-
-
-# ---------------------------------------------------------------- formulas on checked arrays
+    start, scale = np.zeros((D, k)), (Phi**2).sum() / len(Phi)
+    return newton(start, gradient, direction, ridge, scale, tol, max_iterations, name="primal_softmax")[0]
 
 
 def _softmax(Z: Array) -> Array:
@@ -200,9 +192,6 @@ def _softmax_errors(F: Array, Y: Array) -> Array:
     """softmax(F) - Y, where the right class gets minus the sum of the others: p - 1 would cancel."""
     others = _softmax(F) * (1 - Y)
     return others - Y * others.sum(axis=1, keepdims=True)
-
-
-# ---------------------------------------------------------------- checks
 
 
 def _problem(A: ArrayLike, K: ArrayLike, labels: ArrayLike, ridge: float) -> tuple[Array, Array, Array, float]:
@@ -223,7 +212,6 @@ def _indicators(labels: ArrayLike, n: int, n_classes: int | None) -> Array:
 
 
 def _distributions(P: ArrayLike, name: str) -> Array:
-    """`P` as rows of probabilities."""
     P = points(P, name)
     if P.min() < 0 or not np.allclose(P.sum(axis=1), 1, rtol=0, atol=1e-6):
         raise ValueError(

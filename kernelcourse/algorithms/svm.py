@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..linalg import EPS, SLACK, cholesky, cholesky_solve, refuse_indefinite
 from ..seam import definition
-from ..validation import Array, flag, generator, offset_word, points, real, signs, square, vector, warn, whole
+from ..validation import Array, generator, offset_word, points, real, signs, square, vector, warn, whole
 
 __all__ = [
     "C_from_lam", "SVMFit", "decision_values", "hinge_losses", "kernel_svm", "kernel_svm_by_the_book",
@@ -44,9 +44,6 @@ class SVMFit(NamedTuple):
     objective: float  # P
     support: NDArray[np.intp]  # the points with alpha_i > 0
     margin_support: NDArray[np.intp]  # those with 0 < alpha_i < C: they lie on the margin, y_i f(x_i) = 1
-
-
-# ---------------------------------------------------------------- the problem
 
 
 def C_from_lam(lam: float, *, n: int) -> float:
@@ -147,9 +144,6 @@ def svm_subgradient(alpha: ArrayLike, K: ArrayLike, y: ArrayLike, *, lam: float)
     return y * (K @ (y * (2 * lam * alpha - h / len(y))))
 
 
-# ---------------------------------------------------------------- solvers
-
-
 def kernel_svm_by_the_book(
     K: ArrayLike, y: ArrayLike, *, lam: float, gap: float = 1e-6, max_epochs: int = 1000
 ) -> SVMFit:
@@ -178,9 +172,7 @@ def kernel_svm_by_the_book(
             alpha[i] += step
             margins += step * Q[i]
         epochs, point = epochs + 1, certify(dual, y * alpha)
-    if not point.gap <= gap:
-        warn(_stopped_before(point.gap, gap, f"max_epochs={max_epochs} ran out"))
-    return _fit(dual, point, steps=epochs * n, lam=lam)
+    return _fit(dual, point, gap, lam, epochs * n, f"max_epochs={max_epochs} ran out")
 
 
 def kernel_svm(
@@ -189,18 +181,16 @@ def kernel_svm(
     r"""The SVM without offset: the minimum of `svm_objective` (lecture K, K7), to the relative duality gap `gap`.
 
     Steps along one coefficient or a pair come first, each time the one that gains most. They soon show which points
-    are at a bound; then a linear system puts the rest on the margin, exactly: see `descend`. The larger C, the later
-    that is. A warning says if the gap was missed.
-
-    `alpha0` is where to start, the solution for a nearby `lam` for example. `K` has to be positive semidefinite: up
-    to 500 points that is checked, beyond it is refused only if the solver meets a direction of negative curvature.
+    are at a bound; then a linear system puts the rest on the margin, exactly: see `descend`. A warning says if the gap
+    was missed. `alpha0` is where to start, the solution for a nearby `lam` for example. `K` has to be positive
+    semidefinite: up to 500 points that is checked, beyond only in the directions that the solver meets.
 
     >>> fit = kernel_svm([[1.0, 0.0], [0.0, 4.0]], [1, -1], lam=0.25)  # C = 1
     >>> fit.alpha, fit.margin_support
     (array([1.  , 0.25]), array([1]))
     """
     K, y, lam = _problem(K, y, lam)
-    return solved(K, y, lam=lam, offset=False, gap=gap, max_steps=max_steps, alpha0=alpha0)
+    return _solved(K, y, lam, offset=False, gap=gap, max_steps=max_steps, alpha0=alpha0)
 
 
 def kernel_svm_with_offset(
@@ -209,16 +199,27 @@ def kernel_svm_with_offset(
     r"""The SVM whose $f$ has an offset $b$ without penalty (the representer theorem with $b$, I3; the figure of S13).
 
     A free $b$ asks of the dual that $\sum_i \alpha_i y_i = 0$, so the smallest step moves two coefficients: sequential
-    minimal optimisation, the pair chosen by its second-order gain (Fan, Chen and Lin, 2005). The rest is as in
-    `kernel_svm`. The offset is the best one for the $f$ found, in the middle where there is a choice. Both labels have
-    to occur: with one of them $b$ alone makes every loss 0, and there is nothing to learn.
+    minimal optimisation, the pair chosen by its second-order gain (Fan, Chen and Lin, 2005). The offset is the best one
+    for the $f$ found, in the middle where there is a choice. The rest is as in `kernel_svm`; both labels have to occur.
 
     >>> fit = kernel_svm_with_offset([[0.0, 0.0], [0.0, 4.0]], [1, -1], lam=0.05)  # points 0 and 2 on a line
     >>> fit.alpha, fit.b
     (array([0.5, 0.5]), 1.0)
     """
     K, y, lam = _problem(K, y, lam)
-    return solved(K, y, lam=lam, offset=True, gap=gap, max_steps=max_steps, alpha0=alpha0)
+    return _solved(K, y, lam, offset=True, gap=gap, max_steps=max_steps, alpha0=alpha0)
+
+
+def _solved(K: Array, y: Array, lam: float, *, offset: bool, gap: float, max_steps: int, alpha0: Any) -> SVMFit:
+    gap, max_steps = real(gap, "gap", above=0), whole(max_steps, "max_steps")
+    if offset and np.all(y == y[0]):
+        raise ValueError(f"y must hold both labels -1 and +1, got {y[0]:+g} only: an offset alone fits one class")
+    dual = dual_problem(K, y, lam, offset=offset)
+    alpha = np.zeros(len(y)) if alpha0 is None else vector(alpha0, "alpha0", length=len(y))
+    c = np.clip(y * alpha, dual.lo, dual.hi)
+    point, steps = descend(dual, balanced(c) if offset else c, gap=gap, max_steps=max_steps)
+    reason = "rounding allows no better; a larger lam, or K scaled to a diagonal near 1, would"
+    return _fit(dual, point, gap, lam, steps, f"max_steps={max_steps} ran out" if steps >= max_steps else reason)
 
 
 def svm_path(
@@ -226,15 +227,23 @@ def svm_path(
 ) -> list[SVMFit]:
     r"""The SVM for many `lams`, in the order given: `kernel_svm`, or for `offset="free"` `kernel_svm_with_offset`.
 
-    They are solved from the largest down. What was at the old C starts at the new one, the rest in proportion: most
-    points stay where they are between neighbouring lams, and a solution costs less than one from nothing.
+    They are solved from the largest down. What was at the old C starts at the new one, the rest where it was: most
+    points stay there between neighbouring lams, and a solution costs less than one from nothing.
 
     >>> [fit.alpha for fit in svm_path([[1.0, 0.0], [0.0, 4.0]], [1, -1], lams=[0.25, 0.5])]
     [array([1.  , 0.25]), array([0.5 , 0.25])]
     """
     K, y, _ = _problem(K, y, 1.0)
-    free = offset_word(offset, ("none", "free"), true="free") == "free"
-    return solved_path(K, y, lams=vector(lams, "lams"), offset=free, gap=gap, max_steps=max_steps)
+    free, lams = offset_word(offset, ("none", "free"), true="free") == "free", vector(lams, "lams")
+    fits: dict[int, SVMFit] = {}
+    alpha, before = None, 1.0
+    for i in np.argsort(-lams):
+        lam = real(lams[i], "lams", above=0)
+        if alpha is not None:
+            alpha = np.where(alpha >= (1 - 1e-8) * alpha.max(), alpha * (before / lam), alpha)
+        fits[i] = _solved(K, y, lam, offset=free, gap=gap, max_steps=max_steps, alpha0=alpha)
+        alpha, before = fits[i].alpha, lam
+    return [fits[i] for i in range(len(lams))]
 
 
 def svm_sgd(K: ArrayLike, y: ArrayLike, *, lam: float, steps: int, rng: Any = None, averaged: bool = True) -> Array:
@@ -269,45 +278,6 @@ def hits_and_totals(K: Array, y: Array, order: NDArray[np.intp], lam: float) -> 
             total[i] += len(order) - t + 1  # this hit is in all iterates from t to the last
             f += y[i] * K[i]
     return hits, total
-
-
-# ---------------------------------------------------------------- for a K that is known to be a Gram matrix
-
-
-def solved(
-    K: Array, y: Array, *, lam: float, offset: bool, gap: float, max_steps: int = 1_000_000, alpha0: Any = None
-) -> SVMFit:
-    """`kernel_svm`, or with an offset `kernel_svm_with_offset`, without another look at all of K and y."""
-    lam, gap, max_steps = real(lam, "lam", above=0), real(gap, "gap", above=0), whole(max_steps, "max_steps")
-    if flag(offset, "offset"):
-        _require_both(y)
-    dual = dual_problem(K, y, lam, offset=offset)
-    point, steps = descend(dual, _start(dual, alpha0), gap=gap, max_steps=max_steps)
-    if not point.gap <= gap:
-        warn(_stopped_before(point.gap, gap, _reason(steps, max_steps)))
-    return _fit(dual, point, steps=steps, lam=lam)
-
-
-def solved_path(
-    K: Array, y: Array, *, lams: Array, offset: bool, gap: float, max_steps: int = 1_000_000
-) -> list[SVMFit]:
-    """`svm_path`, without another look at all of K and y."""
-    fits: dict[int, SVMFit] = {}
-    alpha, before = None, 1.0
-    for i in np.argsort(-lams):
-        lam = real(lams[i], "lams", above=0)
-        start = None if alpha is None else _at_new_bound(alpha, before / lam)
-        fits[i] = solved(K, y, lam=lam, offset=offset, gap=gap, max_steps=max_steps, alpha0=start)
-        alpha, before = fits[i].alpha, lam
-    return [fits[i] for i in range(len(lams))]
-
-
-def _at_new_bound(alpha: Array, ratio: float) -> Array:
-    """Coefficients at the bound C go to the new one, ratio C; the others stay."""
-    return np.where(alpha >= (1 - 1e-8) * alpha.max(), ratio * alpha, alpha)
-
-
-# ---------------------------------------------------------------- the dual, in signed coefficients
 
 
 class Dual(NamedTuple):
@@ -372,24 +342,21 @@ def _best_offset(r: Array, y: Array) -> float:
     return float(ordered[n_plus - 1] + ordered[n_plus]) / 2
 
 
-def _fit(dual: Dual, point: Point, *, steps: int, lam: float) -> SVMFit:
+def _fit(dual: Dual, point: Point, gap: float, lam: float, steps: int, reason: str) -> SVMFit:
+    """What was found, with a warning that gives the reason if the gap was missed."""
+    if not point.gap <= gap:
+        warn(f"the SVM stopped at relative duality gap {point.gap:.1e} > gap={gap:g}: {reason}")
     alpha, C = np.abs(point.c), dual.hi[0] - dual.lo[0]
-    support = alpha > 1e-8 * alpha.max()  # an interior point leaves traces where the solution is 0
-    on_margin = support & (alpha < (1 - 1e-8) * C)
-    return SVMFit(
-        alpha, point.b, point.gap, steps, 2 * lam * point.objective, np.flatnonzero(support), np.flatnonzero(on_margin)
-    )
-
-
-# ---------------------------------------------------------------- greedy steps, and a linear system at the end
+    support = np.flatnonzero(alpha > 1e-8 * alpha.max())  # an interior point leaves traces where the solution is 0
+    on_margin = support[alpha[support] < (1 - 1e-8) * C]
+    return SVMFit(alpha, point.b, point.gap, steps, 2 * lam * point.objective, support, on_margin)
 
 
 @definition
 def descend(dual: Dual, c: Array, *, gap: float, max_steps: int) -> tuple[Point, int]:
     """The point with the smallest duality gap met on the way to `gap`, and the steps taken.
 
-    n steps cost as much as a certificate: O(n^2). Each time there is one, the guess is tried which points will end
-    at a bound.
+    n steps cost as much as a certificate, O(n^2); with each comes a guess which points will end at a bound.
     """
     best = last = certify(dual, c)
     c, steps, took = c.copy(), 0, 1
@@ -458,26 +425,9 @@ def put_on_margin(dual: Dual, point: Point) -> Point:
     return certify(dual, c) if in_balance and np.all((dual.lo <= c) & (c <= dual.hi)) else point
 
 
-# ---------------------------------------------------------------- checks
-
-
 def _problem(K: ArrayLike, y: ArrayLike, lam: float) -> tuple[Array, Array, float]:
     K = square(K)
     return K, signs(y, length=len(K)), real(lam, "lam", above=0)
-
-
-def _require_both(y: Array) -> None:
-    if np.all(y == y[0]):
-        raise ValueError(f"y must hold both labels -1 and +1, got {y[0]:+g} only: an offset alone fits one class")
-
-
-def _start(dual: Dual, alpha0: ArrayLike | None) -> Array:
-    """Signed coefficients to start from: `alpha0` brought into the box and, for an offset, into balance."""
-    n = len(dual.y)
-    if alpha0 is None:
-        return np.zeros(n)
-    c = np.clip(dual.y * vector(alpha0, "alpha0", length=n), dual.lo, dual.hi)
-    return balanced(c) if dual.offset else c
 
 
 def balanced(c: Array) -> Array:
@@ -487,13 +437,3 @@ def balanced(c: Array) -> Array:
         return c  # what is at a bound stays there to the last digit
     lighter = min(plus, minus)
     return np.where(c > 0, c * (lighter / max(plus, TINY)), c * (lighter / max(minus, TINY)))
-
-
-def _stopped_before(reached: float, gap: float, why: str) -> str:
-    return f"the SVM stopped at relative duality gap {reached:.1e} > gap={gap:g}: {why}"
-
-
-def _reason(steps: int, max_steps: int) -> str:
-    if steps >= max_steps:
-        return f"max_steps={max_steps} ran out"
-    return "rounding allows no better; a larger lam, or K scaled to a diagonal near 1, would"

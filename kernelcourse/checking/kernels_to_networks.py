@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import logistic, mlp
+from ..algorithms import mlp, softmax
 from .cases import Case
 from .checks import Checks
 from .piece import Claim, Mistake, Piece
@@ -145,7 +145,7 @@ def constant_with_the_wrong_sign():
 
 
 def _softmax(Z: Any) -> np.ndarray:
-    return logistic.softmax(Z)
+    return softmax.softmax(Z)
 
 
 def over_the_points(Z):
@@ -159,7 +159,7 @@ def over_everything(Z):
 
 
 def _cross_entropy(P: Any, Y: Any) -> float:
-    return abs(logistic.cross_entropy(P, Y)) / len(P)  # a loss of -0 would puzzle a reader
+    return abs(softmax.cross_entropy(P, Y)) / len(P)  # a loss of -0 would puzzle a reader
 
 
 def summed_over_points(P, Y):

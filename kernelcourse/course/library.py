@@ -110,7 +110,8 @@ def library_for(stem: str, locked: Iterable[str], shelf: Path) -> Path:
 @cache
 def _contents() -> str:
     """The same for the same library; read once, as its modules are."""
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in sorted(PACKAGE.rglob("*.py")))).hexdigest()
+    files = sorted([*PACKAGE.rglob("*.py"), *PACKAGE.glob("data/*")])
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def kept_modules(stem: str, locked: Iterable[str]) -> set[str]:
@@ -199,6 +200,7 @@ def _build(place: Path, kept: set[str]) -> None:
             package / path.relative_to(PACKAGE),
             text if module in kept or path.stem == "__init__" else _without_bodies(text, module),
         )
+    shutil.copytree(PACKAGE / "data", package / "data")
     for name in ("course/__init__", "course/plain", "course/worker", "checking/calling", "checking/cases"):
         _write(package / f"{name}.py", (PACKAGE / f"{name}.py").read_text(encoding="utf-8"))
     _write(package / "checking" / "__init__.py", _CHECKING)

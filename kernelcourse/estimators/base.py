@@ -2,9 +2,8 @@
 
 An estimator is a shell, a dataclass with its parameters as fields. `fit` checks and prepares the data once, calls a
 pure function of `kernelcourse.algorithms` and stores what that returns in names that end in an underscore. `predict`
-reads those and nothing else: a parameter that is set later takes effect with the next `fit`.
-
-Every class is abstract, or final: a method that fits in another way is another class.
+reads those and nothing else: a parameter that is set later takes effect with the next `fit`. Every class is abstract,
+or final: a method that fits in another way is another class.
 """
 
 from __future__ import annotations
@@ -36,6 +35,7 @@ class Estimator(metaclass=ABCMeta):
     kernel_: Kernel  # the one that it was fitted with, where it has one
     X_: Any  # and the training points
     f_: Expansion  # what it learned, where that is a sum over the training points
+    _agreement: Callable[[Any, Any], float]  # the score of predictions, after the targets
 
     @abstractmethod
     def fit(self, X: Any, y: Any) -> Self:
@@ -45,11 +45,13 @@ class Estimator(metaclass=ABCMeta):
     def predict(self, X: Any) -> Any:
         """What the estimator says of each point."""
 
+    def score(self, X: Any, y: Any) -> float:
+        r"""A regressor's $R^2 = 1 - \sum_i (y_i - f(x_i))^2 / \sum_i (y_i - \bar y)^2$, or a classifier's accuracy."""
+        return self._agreement(y, self.predict(X))
+
     @abstractmethod
     def _decide(self, scores: Array) -> Any:
         """The predictions that follow from the values of the fitted function."""
-
-    # --- parameters
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
@@ -70,11 +72,9 @@ class Estimator(metaclass=ABCMeta):
         for name, value in sorted(params.items(), key=lambda item: item[0].count("__")):
             owner, _, field = name.partition("__")
             before: Any = changed.get(owner, getattr(self, owner, None))
-            if owner not in self._parameter_names() or (field and name not in _of_kernel(owner, before)):
-                raise ValueError(
-                    f"Invalid parameter {name!r} for estimator {self!r}. "
-                    f"Valid parameters are: {self._parameter_names()!r}."
-                )
+            valid = self._parameter_names()
+            if owner not in valid or (field and name not in _of_kernel(owner, before)):
+                raise ValueError(f"Invalid parameter {name!r} for estimator {self!r}. Valid parameters are: {valid!r}.")
             changed[owner] = before.with_parameters(**{field: value}) if field else value
         for name, value in changed.items():
             setattr(self, name, value)
@@ -86,15 +86,9 @@ class Estimator(metaclass=ABCMeta):
             cls.fit = _all_or_nothing(cls.fit)  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        defaults = inspect.signature(type(self).__init__).parameters
-        changed = [
-            f"{name}={value!r}"
-            for name, value in self.get_params(deep=False).items()
-            if repr(value) != repr(defaults[name].default)
-        ]
+        defaults, params = inspect.signature(type(self).__init__).parameters, self.get_params(deep=False).items()
+        changed = [f"{name}={value!r}" for name, value in params if repr(value) != repr(defaults[name].default)]
         return f"{type(self).__name__}({', '.join(changed)})"
-
-    # --- what scikit-learn asks for
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
@@ -107,15 +101,13 @@ class Estimator(metaclass=ABCMeta):
             input_tags=InputTags(),
         )
 
-    # --- data
-
     def _training_points(self, X: Any) -> Any:
         """The points of a fit, checked: a copy, as what the user does to X later must not change the predictions."""
-        if "kernel" in self._parameter_names():
-            self.kernel_ = a_kernel(self.kernel, "kernel")  # type: ignore[attr-defined]
-            self.X_ = checked = self._with_columns(X, owned(self._points(X)))
-            return checked
-        return self._with_columns(X, self._points(X).copy())
+        if "kernel" not in self._parameter_names():
+            return self._with_columns(X, self._points(X).copy())
+        self.kernel_ = a_kernel(self.kernel, "kernel")  # type: ignore[attr-defined]
+        self.X_ = self._with_columns(X, owned(self._points(X)))
+        return self.X_
 
     def _prepared_points(self, X: Any) -> Any:
         """The points of a fit as the kernel's formula takes them."""
@@ -137,15 +129,17 @@ class Estimator(metaclass=ABCMeta):
         checked = self._points(X)
         expected = getattr(self, "n_features_in_", None)
         if expected is not None and np.shape(checked)[1:] != (expected,):
+            found, own = np.shape(checked)[1], type(self).__name__
+            raise ValueError(f"X has {found} features, but {own} is expecting {expected} features as input")
+        names, columns = getattr(self, "feature_names_in_", None), getattr(X, "columns", None)
+        if names is not None and columns is not None and list(columns) != list(names):
             raise ValueError(
-                f"X has {np.shape(checked)[1]} features, "
-                f"but {type(self).__name__} is expecting {expected} features as input"
+                "The feature names should match those that were passed during fit. "
+                f"fit had {list(names)}, X has {list(columns)}"
             )
-        self._require_same_columns(X)
         return checked
 
     def _expanded(self, X: Any) -> Array:
-        """The values of the fitted expansion at new points."""
         X = self._test_points(X)
         return self.f_(X)
 
@@ -165,20 +159,10 @@ class Estimator(metaclass=ABCMeta):
             error = from_sklearn("sklearn.exceptions", "NotFittedError", NotFittedError)
             raise error(f"This {type(self).__name__} instance is not fitted yet: call fit(X, y) first.")
 
-    def _require_same_columns(self, X: Any) -> None:
-        names, columns = getattr(self, "feature_names_in_", None), getattr(X, "columns", None)
-        if names is None or columns is None or list(columns) == list(names):
-            return
-        raise ValueError(
-            "The feature names should match those that were passed during fit. "
-            f"fit had {list(names)}, X has {list(columns)}"
-        )
-
     def _targets(self, y: Any, n: int) -> Any:
         if y is None:
-            raise ValueError(
-                f"requires y to be passed, but the target y is None: {type(self).__name__} learns from targets"
-            )
+            own = type(self).__name__
+            raise ValueError(f"requires y to be passed, but the target y is None: {own} learns from targets")
         array = one_column(y)
         if array.ndim != 1:
             raise ValueError(f"y must be 1-D, one target for each point, got shape {array.shape}")
@@ -216,7 +200,6 @@ def moderate(X: Array, name: str) -> Array:
 
 
 def a_kernel(value: Any, name: str) -> Kernel:
-    """`value`, if it is a kernel."""
     if not isinstance(value, Kernel):
         raise TypeError(f"{name} must be a Kernel such as Gaussian(1.0), got {value!r}")
     return value
@@ -229,13 +212,9 @@ def one_column(y: Any) -> Any:
         raise ValueError("y holds labels of different kinds, text and others: labels such as 1 and '1' would be one")
     if array.ndim != 2 or array.shape[1] != 1:
         return array
+    advice = "Please change the shape of y to (n_samples,), for example using ravel()."
     category = from_sklearn("sklearn.exceptions", "DataConversionWarning", UserWarning)
-    warnings.warn(
-        "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
-        "(n_samples,), for example using ravel().",
-        category,
-        stacklevel=5,
-    )
+    warnings.warn(f"A column-vector y was passed when a 1d array was expected. {advice}", category, stacklevel=5)
     return array[:, 0]
 
 
@@ -257,12 +236,7 @@ def gram(kernel: Kernel, P: Any) -> Array:
         K = kernel.formula(P, P)
         # By Cauchy-Schwarz no entry exceeds the diagonal: checking n values vouches for n * n.
         refuse_overflow(kernel, np.diagonal(K))
-    ours = all(_is_ours(k) for k in (kernel, *kernel.parameters().values()) if isinstance(k, Kernel))
-    return K if ours else np.array(K, dtype=float)  # the formula of a user may keep its matrix
-
-
-def _is_ours(kernel: Kernel) -> bool:
-    return type(kernel).formula.__module__.partition(".")[0] == __name__.partition(".")[0]
+    return K
 
 
 def refuse_overflow(kernel: Kernel, values: Array, name: str = "X") -> None:
@@ -290,12 +264,7 @@ def take(P: Any, chosen: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    r"""$f(x) = \sum_i w_i\, k(x_i, x)$: what a kernel method has learned, and all that it needs for predicting.
-
-    >>> from kernelcourse.kernels import Linear
-    >>> Expansion.over(np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 0.0, 2.0]), Linear())([[10.0]])
-    array([70.])
-    """
+    r"""$f(x) = \sum_i w_i\, k(x_i, x)$: what a kernel method has learned, and all that it needs for predicting."""
 
     kernel: Kernel
     points: Any  # prepared; those with a weight
@@ -304,10 +273,10 @@ class Expansion:
     @classmethod
     def over(cls, P: Any, weights: Array, kernel: Kernel) -> Self:
         """The function with a weight for each prepared point; points whose weight is 0 are left out."""
-        weighty = np.flatnonzero(weights if weights.ndim == 1 else weights.any(axis=1))
-        if len(weighty) == len(weights):
+        kept = np.flatnonzero(weights if weights.ndim == 1 else weights.any(axis=1))
+        if len(kept) == len(weights):
             return cls(kernel, P, weights)
-        kept = weighty if len(weighty) else np.zeros(1, dtype=int)
+        kept = kept if len(kept) else np.zeros(1, dtype=int)
         return cls(kernel, take(P, kept), weights[kept])
 
     def __call__(self, X: Any) -> Array:
@@ -327,10 +296,6 @@ class Regressor(Estimator):
 
     def _numbers(self, t: Any, n: int) -> Array:
         return moderate(vector(self._targets(t, n), "y", length=n), "y")
-
-    def score(self, X: Any, y: Any) -> float:
-        r"""$R^2 = 1 - \sum_i (y_i - f(x_i))^2 / \sum_i (y_i - \bar y)^2$."""
-        return self._agreement(y, self.predict(X))
 
     def _agreement(self, y: Any, prediction: Array) -> float:
         y = vector(self._targets(y, len(prediction)), "y")
@@ -372,14 +337,11 @@ class Classifier(Estimator):
         except TypeError as error:
             raise TypeError(f"y must hold labels of one kind, that can be sorted: {error}") from error
         if len(self.classes_) < 2:
-            only = self.classes_[0]
-            del self.classes_
-            raise ValueError(f"y holds only one class, {only!r}: a classifier needs at least two")
+            raise ValueError(f"y holds only one class, {self.classes_[0]!r}: a classifier needs at least two")
         return codes
 
     def _problems(self, y: Any, n: int) -> list[Any]:
-        codes = self._encode(y, n)
-        return one_against_rest(codes, len(self.classes_))
+        return one_against_rest(self._encode(y, n), len(self.classes_))
 
     def predict(self, X: Any) -> Any:
         """The label of each point: by the sign of its decision value, or the class with the largest of several."""
@@ -388,10 +350,6 @@ class Classifier(Estimator):
     def _decide(self, scores: Array) -> Any:
         codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[codes]
-
-    def score(self, X: Any, y: Any) -> float:
-        """The fraction of labels predicted correctly."""
-        return self._agreement(y, self.predict(X))
 
     def _agreement(self, y: Any, prediction: Any) -> float:
         y = self._targets(y, len(prediction))

@@ -9,20 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms import logistic, neighbors, perceptron, svm
+from ..algorithms.softmax import kernel_softmax, primal_softmax
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Gaussian, falling
 from ..seam import definition
 from ..validation import OFFSETS, Array, flag, offset_word, real, whole
-from .base import (
-    Classifier,
-    Expansion,
-    ProbabilisticClassifier,
-    constant_of,
-    gram,
-    one_against_rest,
-    side_by_side,
-    with_constant,
-)
+from .base import Classifier, Expansion, ProbabilisticClassifier, constant_of, gram, side_by_side, with_constant
 
 __all__ = [
     "KernelLogisticRegression", "KernelNeighbors", "KernelPerceptron", "KernelSVM", "LogisticRegression", "Perceptron",
@@ -55,13 +47,9 @@ class Perceptron(Classifier):
     def fit(self, X: Any, y: Any) -> Self:
         """Pass over the points until none is misclassified, at most `max_epochs` times."""
         self.offset_ = offset_word(self.offset, ONE_MORE_FEATURE, true="penalised")
-        X = self._training_points(X)
-        codes = self._encode(y, len(X))
-        Phi, shuffle = _with_ones(X, self.offset_), flag(self.shuffle, "shuffle")
-        fits = [
-            perceptron.perceptron(Phi, signs, max_epochs=self.max_epochs, shuffle=shuffle, rng=self.rng)
-            for signs in one_against_rest(codes, len(self.classes_))
-        ]
+        Phi = _with_ones(self._training_points(X), self.offset_)
+        options = {"max_epochs": self.max_epochs, "shuffle": flag(self.shuffle, "shuffle"), "rng": self.rng}
+        fits = [perceptron.perceptron(Phi, signs, **options) for signs in self._problems(y, len(Phi))]
         self.w_ = side_by_side([f.w for f in fits])
         self.mistakes_, self.epochs_, self.separated_ = _reports(fits)
         return self
@@ -96,14 +84,12 @@ class KernelPerceptron(Classifier):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Pass over the points until none is misclassified, at most `max_epochs` times."""
-        offset, shuffle = offset_word(self.offset, ONE_MORE_FEATURE), flag(self.shuffle, "shuffle")
+        offset = offset_word(self.offset, ONE_MORE_FEATURE)
+        options = {"max_epochs": self.max_epochs, "shuffle": flag(self.shuffle, "shuffle"), "rng": self.rng}
         P = self._prepared_points(X)
         problems = self._problems(y, len(P))
         K = with_constant(gram(self.kernel_, P), offset)
-        fits = [
-            perceptron.kernel_perceptron(K, signs, max_epochs=self.max_epochs, shuffle=shuffle, rng=self.rng)
-            for signs in problems
-        ]
+        fits = [perceptron.kernel_perceptron(K, signs, **options) for signs in problems]
         self.c_ = side_by_side([f.alpha * signs for f, signs in zip(fits, problems, strict=True)])
         self.b_ = constant_of(self.c_, offset)
         self.mistakes_, self.epochs_, self.separated_ = _reports(fits)
@@ -117,11 +103,7 @@ class KernelPerceptron(Classifier):
 
 @definition
 def nearest_points(X: Array, Z: Array, kappa: int, metric: str) -> NDArray[np.intp]:
-    r"""For each $x_i$ the indices of its `kappa` nearest $z_j$, the nearest first; equally near ones stay in order.
-
-    >>> nearest_points(np.array([[1.0]]), np.array([[5.0], [0.0], [2.0]]), 2, "euclidean")
-    array([[1, 2]])
-    """
+    r"""For each $x_i$ the indices of its `kappa` nearest $z_j$, the nearest first; equally near ones stay in order."""
     length = np.square if metric == "euclidean" else np.abs
     D = np.zeros((len(X), len(Z)))
     for x_i, z_j in zip(X.T, Z.T, strict=True):
@@ -131,12 +113,7 @@ def nearest_points(X: Array, Z: Array, kappa: int, metric: str) -> NDArray[np.in
 
 @definition
 def labels_in_feature_space(kernel: Kernel, P: Any, Q: Any, labels: Any, kappa: int) -> Any:
-    """The label that most of the `kappa` nearest points of Q in feature space have, for each point of P.
-
-    >>> from kernelcourse.kernels import Linear
-    >>> labels_in_feature_space(Linear(), np.array([[2.0]]), np.array([[1.0], [9.0]]), np.array([0, 1]), 1)
-    array([0])
-    """
+    """The label that most of the `kappa` nearest points of Q in feature space have, for each point of P."""
     return neighbors.kernel_neighbors(kernel.formula(P, Q), kernel.diagonal(P), kernel.diagonal(Q), labels, kappa=kappa)
 
 
@@ -182,11 +159,10 @@ class KernelNeighbors(Classifier):
 class LogisticRegression(ProbabilisticClassifier):
     r"""Logistic regression, $P(y = 1 \mid x) = s(w^\top x)$, with $\frac{\text{ridge}}{2} \lVert w\rVert^2$.
 
-    More than two classes: one against the rest, the probabilities scaled to sum to 1 (`SoftmaxRegression` models
-    them jointly). `offset` is "penalised" (one more feature, always 1, whose weight is penalised too, lecture S) or
-    "none". How it relates to `KernelLogisticRegression(Linear())` with the same `ridge` and `offset`: for two classes
-    the two are the same model; for more they are not, as that one is a softmax, the model of `SoftmaxRegression`. And
-    the default `offset` is "penalised" here, "none" there. Fitted: `w_`.
+    More than two classes: one against the rest, the probabilities scaled to sum to 1. `offset` is "penalised" (one more
+    feature, always 1, whose weight is penalised too, lecture S) or "none". With the same `ridge` and `offset` it is
+    `KernelLogisticRegression(Linear())` for two classes, not for more: that one is a softmax, as `SoftmaxRegression`.
+    And the default `offset` is "penalised" here, "none" there. Fitted: `w_`.
 
     >>> model = LogisticRegression(ridge=0.1, offset="none").fit([[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1])
     >>> model.predict_proba([[0.0]])
@@ -200,13 +176,11 @@ class LogisticRegression(ProbabilisticClassifier):
         """Newton's method to a gradient of 1e-8."""
         ridge = real(self.ridge, "ridge", above=0)
         self.offset_ = offset_word(self.offset, ONE_MORE_FEATURE, true="penalised")
-        X = self._training_points(X)
-        codes = self._encode(y, len(X))
-        Phi = _with_ones(X, self.offset_)
+        Phi = _with_ones(self._training_points(X), self.offset_)
         columns = []
-        for signs in one_against_rest(codes, len(self.classes_)):
+        for signs in self._problems(y, len(Phi)):
             # The two columns of a softmax are -w/2 and w/2: half the penalty, hence twice the ridge.
-            W = logistic.primal_softmax(Phi, (signs > 0).astype(int), ridge=2 * ridge, n_classes=2)
+            W = primal_softmax(Phi, (signs > 0).astype(int), ridge=2 * ridge, n_classes=2)
             columns.append(W[:, 1] - W[:, 0])
         self.w_ = side_by_side(columns)
         return self
@@ -219,8 +193,7 @@ class LogisticRegression(ProbabilisticClassifier):
 @dataclass(eq=False, repr=False)
 class KernelLogisticRegression(ProbabilisticClassifier):
     r"""Kernel logistic regression: $P(y = 1 \mid x) = s(\sum_i a_i k(x_i, x))$ (lecture S), with the penalty
-    $\frac{\text{ridge}}{2} a^\top K a$. More than two classes: softmax, as in `SoftmaxRegression`, and not one against
-    the rest, as in `LogisticRegression`.
+    $\frac{\text{ridge}}{2} a^\top K a$. More than two classes: softmax.
 
     `offset` is "none" or "penalised" (the kernel $k + 1$). With `Linear()` and the same `ridge` and `offset` it is
     `LogisticRegression` for two classes and `SoftmaxRegression` for more; their default `offset` is "penalised".
@@ -247,7 +220,7 @@ class KernelLogisticRegression(ProbabilisticClassifier):
         if len(self.classes_) == 2:
             self.a_ = logistic.logistic_newton_cg(K, codes, ridge=ridge).a
         else:
-            self.a_ = logistic.kernel_softmax(K, codes, ridge=ridge, n_classes=len(self.classes_))
+            self.a_ = kernel_softmax(K, codes, ridge=ridge, n_classes=len(self.classes_))
         self.b_ = constant_of(self.a_, offset)
         self.f_ = Expansion.over(P, self.a_, self.kernel_)
         return self
@@ -275,9 +248,9 @@ class SoftmaxRegression(ProbabilisticClassifier):
         """Newton's method to a gradient of 1e-8."""
         ridge = real(self.ridge, "ridge", above=0)
         self.offset_ = offset_word(self.offset, ONE_MORE_FEATURE, true="penalised")
-        X = self._training_points(X)
-        codes = self._encode(y, len(X))
-        self.W_ = logistic.primal_softmax(_with_ones(X, self.offset_), codes, ridge=ridge, n_classes=len(self.classes_))
+        Phi = _with_ones(self._training_points(X), self.offset_)
+        codes = self._encode(y, len(Phi))
+        self.W_ = primal_softmax(Phi, codes, ridge=ridge, n_classes=len(self.classes_))
         return self
 
     def decision_function(self, X: Any) -> Array:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..algorithms import mlp
-from ..algorithms.logistic import one_hot
+from ..algorithms.softmax import one_hot
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Linear
 from ..validation import Array, generator, whole
@@ -34,9 +34,6 @@ class _Network(Estimator):
     ridge: float = 0.0
     rng: Any = 0
 
-    def _scaled(self, X: Array) -> Array:
-        return (X - self.mean_) / self.scale_
-
     def _train(self, X: Array, Y: Array) -> None:
         if not isinstance(self.hidden, Iterable):
             raise TypeError(f"hidden must list the sizes of the hidden layers, such as (16,), got {self.hidden!r}")
@@ -44,28 +41,17 @@ class _Network(Estimator):
         rng = generator(self.rng)
         self.mean_, self.scale_ = X.mean(axis=0), _spread(X)
         network = mlp.init_network((X.shape[1], *hidden, Y.shape[1]), rng=rng, activation=self.activation)
-        training = mlp.sgd(
-            network,
-            self._scaled(X),
-            Y,
-            loss=self.loss,
-            step=self.step,
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            momentum=self.momentum,
-            ridge=self.ridge,
-            rng=rng,
-        )
-        self.network_, self.losses_ = training.network, training.losses
+        options = {name: getattr(self, name) for name in ("step", "epochs", "batch_size", "momentum", "ridge")}
+        Z = (X - self.mean_) / self.scale_
+        self.network_, self.losses_ = mlp.sgd(network, Z, Y, loss=self.loss, rng=rng, **options)
 
-    def _outputs(self, X: Any) -> Array:
+    def _layers(self, X: Any) -> list[Array]:
         X = self._test_points(X)
-        return mlp.forward(self.network_, self._scaled(X))[-1]
+        return mlp.forward(self.network_, (X - self.mean_) / self.scale_)
 
     def features(self, X: Any) -> Array:
         r"""The last hidden layer: a learned $\phi(x)$, whose kernel is `features(X) @ features(Z).T` (lecture H9)."""
-        X = self._test_points(X)
-        return mlp.hidden_features(self.network_, self._scaled(X))
+        return self._layers(X)[-2]
 
     def kernel(self) -> Kernel:
         r"""The learned kernel, $k(x, x') = \phi(x)^\top \phi(x')$, for any other method of the library (lecture H9).
@@ -106,7 +92,7 @@ class MLP(_Network, ProbabilisticClassifier):
 
     def decision_function(self, X: Any) -> Array:
         """The outputs before the softmax; for two classes their difference, the log-odds."""
-        Z = self._outputs(X)
+        Z = self._layers(X)[-1]
         return Z[:, 1] - Z[:, 0] if Z.shape[1] == 2 else Z
 
 
@@ -132,5 +118,5 @@ class MLPRegressor(_Network, Regressor):
 
     def predict(self, X: Any) -> Array:
         """The network's output, in the units of the targets."""
-        outputs = self._outputs(X)[:, 0]
+        outputs = self._layers(X)[-1][:, 0]
         return self.t_mean_ + self.t_scale_ * outputs

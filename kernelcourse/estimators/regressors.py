@@ -23,9 +23,7 @@ class Ridge(Regressor):
 
     `phi` maps n points to the (n, M) design matrix, for example `lambda X: monomials(X, 3)`; None is $\phi(x) = x$.
     `offset` is "none", "penalised" (lecture S: X and t are centred, and one more feature, 1, is penalised like every
-    other) or "free" (a bias that costs nothing, the b of lecture I).
-
-    Fitted: `w_`, `b_` (0 without an offset).
+    other) or "free" (a bias that costs nothing, the b of lecture I). Fitted: `w_`, `b_` (0 without an offset).
 
     >>> Ridge(ridge=5.0).fit([[1.0], [2.0]], [3.0, 6.0]).predict([[3.0]])
     array([4.5])
@@ -70,9 +68,8 @@ class KernelRidge(Regressor):
 
     The same predictions as `Ridge` with the kernel's features, from an n x n system. `ridge` is what is added to the
     diagonal: $\lambda$ in lectures B and S, $n\lambda$ in lecture K, $\ell\gamma$ in lecture I. `offset` is "none",
-    "penalised" (the constant kernel 1 added, t centred, and X too where points are vectors) or "free".
-
-    Fitted: `a_`, `b_`, `X_`.
+    "penalised" (the constant kernel 1 added, t centred, and X too where points are vectors) or "free". Fitted: `a_`,
+    `b_`, `X_`.
 
     >>> KernelRidge(Linear(), ridge=5.0).fit([[1.0], [2.0]], [3.0, 6.0]).predict([[3.0]])
     array([4.5])
@@ -112,9 +109,7 @@ class KernelRidge(Regressor):
 @dataclass(eq=False, repr=False)
 class RegularizationNetwork(Regressor):
     r"""Lecture I, algorithm 3: $\alpha = (\ell\gamma I + K)^{-1} y$, the minimiser of
-    $\frac1\ell \sum_i (y_i - f(x_i))^2 + \gamma \lVert f\rVert^2$.
-
-    Fitted: `alpha_`, `X_`.
+    $\frac1\ell \sum_i (y_i - f(x_i))^2 + \gamma \lVert f\rVert^2$. Fitted: `alpha_`, `X_`.
 
     >>> RegularizationNetwork(Linear(), gamma=2.5).fit([[1.0], [2.0]], [3.0, 6.0]).predict([[3.0]])
     array([4.5])

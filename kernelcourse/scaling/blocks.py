@@ -8,7 +8,7 @@ cache is: a block that stays there is not written to memory at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from ..seam import definition
 from ..validation import Array, numeric, real, vector, warn, whole
 
 __all__ = ["cg_ridge", "gram_product"]
-
-if TYPE_CHECKING:
-    from .maps import FeatureMap
 
 MEMORY = 256 * 2**20
 _CACHE = 6 * 2**20  # of the processor's cache, for one block
@@ -34,11 +31,7 @@ def row_bytes(columns: int) -> int:
 
 
 def block_rows(columns: int, *, memory: int = MEMORY) -> int:
-    """How many rows of `columns` kernel values a block has.
-
-    >>> block_rows(1000), block_rows(1000, memory=320_000)
-    (786, 10)
-    """
+    """How many rows of `columns` kernel values a block has."""
     memory = whole(memory, "memory", at_least=1)
     row = row_bytes(columns)
     if memory < row:
@@ -47,11 +40,7 @@ def block_rows(columns: int, *, memory: int = MEMORY) -> int:
 
 
 def row_blocks(n: int, columns: int, *, memory: int = MEMORY) -> Iterator[slice]:
-    """Slices that cover the rows 0, ..., n - 1 in order.
-
-    >>> [(block.start, block.stop) for block in row_blocks(5, 10, memory=640)]
-    [(0, 2), (2, 4), (4, 5)]
-    """
+    """Slices that cover the rows 0, ..., n - 1 in order."""
     rows = block_rows(columns, memory=memory)
     return (slice(start, min(start + rows, n)) for start in range(0, n, rows))
 
@@ -61,17 +50,9 @@ Rows = tuple[slice, Array]  # a block of rows, and their features
 
 @definition
 def sum_over_blocks(
-    work: Callable[[Iterable[Rows]], tuple[Any, ...]], features: FeatureMap, P: Any, *, memory: int = MEMORY
+    work: Callable[[Iterable[Rows]], tuple[Any, ...]], features: Any, P: Any, *, memory: int = MEMORY
 ) -> tuple[Any, ...]:
-    """What `work` sums up, a tuple of numbers and arrays, over blocks of rows of prepared points and their features.
-
-    >>> from kernelcourse import Linear
-    >>> from kernelcourse.scaling.maps import LandmarkFeatures
-    >>> features = LandmarkFeatures(Linear(), [[1.0], [10.0]])
-    >>> P = features.prepare([[1.0], [2.0], [3.0]])
-    >>> sum_over_blocks(lambda blocks: (sum(Phi.sum() for _, Phi in blocks),), features, P)
-    (np.float64(66.0),)
-    """
+    """What `work` sums up, a tuple of numbers and arrays, over blocks of rows of prepared points and their features."""
     return work((block, features.rows(P[block])) for block in row_blocks(len(P), features.m, memory=memory))
 
 

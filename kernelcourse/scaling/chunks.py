@@ -68,31 +68,20 @@ def labels(y: Any, X: Any) -> Any:
 
 def _refuse_strange_chunks(array: Any, name: str) -> None:
     if any(math.isnan(size) for axis in array.chunks for size in axis):
-        raise ValueError(
-            f"{name} has chunks of unknown size: call {name}.compute_chunk_sizes() first (a filter or a data frame "
-            "leaves them open)"
-        )
+        advice = f"call {name}.compute_chunk_sizes() first (a filter or a data frame leaves them open)"
+        raise ValueError(f"{name} has chunks of unknown size: {advice}")
     if not isinstance(array._meta, np.ndarray):
         raise TypeError(
             f"{name} has chunks of type {type(array._meta).__name__}, but dense numpy arrays are wanted: "
             f"pass {name}.map_blocks(lambda block: block.toarray())"
         )
     if array.shape[0] == 0:
-        raise ValueError(
-            f"{name} has 0 sample(s) (shape={array.shape}, {len(array.chunks[0])} chunk(s)) while a minimum of 1 is "
-            "required."
-        )
+        found = f"shape={array.shape}, {len(array.chunks[0])} chunk(s)"
+        raise ValueError(f"{name} has 0 sample(s) ({found}) while a minimum of 1 is required.")
 
 
 def map_sum(function: Callable[[Any, Any, Any], Sequence[Any]], features: Any, X: Any, y: Any) -> list[Any]:
-    """The entrywise sum of `function(features, P, y)`, a sequence of arrays, over all chunks of rows of X.
-
-    P are the points of a chunk, prepared. Points that are here, and not a dask array, are one chunk.
-
-    >>> from kernelcourse import Gaussian, random_fourier
-    >>> map_sum(lambda _, P, y: (P.sum(), y @ P), random_fourier(Gaussian(1.0), 2, 4), np.eye(2), np.array([1.0, 2.0]))
-    [np.float64(2.0), array([1., 2.])]
-    """
+    """The entrywise sum of `function(features, P, y)` over all chunks of rows of X; P are those of one, prepared."""
     if not is_dask(X):
         return list(function(features, X, y))
     import dask
@@ -116,10 +105,8 @@ def by_chunks(method: Method) -> Method:
             return method(self, X)
         X = dask_rows(X)
         one = method(self, np.zeros((1, X.shape[1])))  # which shows the shape and the type, and checks the columns
-        if one.ndim == 1:
-            return X.map_blocks(partial(method, self), drop_axis=1, dtype=one.dtype, meta=one[:0])
-        chunks = (X.chunks[0], (one.shape[1],))
-        return X.map_blocks(partial(method, self), chunks=chunks, dtype=one.dtype, meta=one[:0])
+        shape = {"drop_axis": 1} if one.ndim == 1 else {"chunks": (X.chunks[0], (one.shape[1],))}
+        return X.map_blocks(partial(method, self), dtype=one.dtype, meta=one[:0], **shape)
 
     return cast("Method", call)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -19,7 +18,6 @@ import numpy as np
 from ..estimators.base import (
     Classifier,
     Estimator,
-    Expansion,
     ProbabilisticClassifier,
     Regressor,
     a_kernel,
@@ -64,19 +62,18 @@ class CGRidge(Regressor):
             raise TypeError("CGRidge needs every pair of points: pass X.compute(), or use NystromRidge or Falkon")
         self.memory_ = whole(self.memory, "memory", at_least=1)
         X = self._training_points(X)
-        P = prepared(self.kernel_, X)
+        self._P = P = prepared(self.kernel_, X)
         t = self._numbers(y, len(P))
         self.a_, self.n_iter_ = cg_weights(
             self.kernel_, P, t, self.ridge, tol=self.tol, max_iterations=self.max_iterations, memory=self.memory_
         )
-        self.f_ = Expansion(self.kernel_, P, self.a_)
         return self
 
     @by_chunks
     def predict(self, X: Any) -> Any:
         r"""$y(x) = \sum_n a_n k(x_n, x)$, in blocks of rows."""
         X = self._test_points(X)
-        return product(self.kernel_, prepared(self.kernel_, X), self.f_.points, self.a_, memory=self.memory_)
+        return product(self.kernel_, prepared(self.kernel_, X), self._P, self.a_, memory=self.memory_)
 
 
 class Model(NamedTuple):
@@ -148,14 +145,9 @@ class OnFeatures(Estimator):
         strength = real(getattr(self, model.strength), model.strength, above=0)
         X = self._training_points(X)
         problems = self._problems_of(X, y)
+        how, ridge = getattr(self, "landmarks", None), model.as_ridge(strength, len(X))
         self.features_ = draw_features(
-            self.kernel_,
-            X,
-            self.m,
-            landmarks=getattr(self, "landmarks", None),
-            ridge=model.as_ridge(strength, len(X)),
-            memory=self.memory_,
-            rng=self.rng,
+            self.kernel_, X, self.m, landmarks=how, ridge=ridge, memory=self.memory_, rng=self.rng
         )
         options |= {model.strength: strength, "memory": self.memory_}
         return [model.solve(self.features_, X, targets, **options) for targets in problems]
@@ -169,11 +161,7 @@ class OnFeatures(Estimator):
         found = distinct(y)
         self._encode(found, len(found))
         positive = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        return [y.map_blocks(partial(_plus_minus, label=label), dtype=float) for label in positive]
-
-
-def _plus_minus(y: Any, *, label: Any) -> Array:
-    return np.where(y == label, 1.0, -1.0)
+        return [2.0 * (y == label) - 1.0 for label in positive]
 
 
 @dataclass(eq=False, repr=False)
@@ -186,7 +174,6 @@ class NystromRidge(OnFeatures, Regressor):
     "kmeans++" or "leverage". One pass over the points, $O(nm^2)$ time, $O(m^2)$ memory besides a block of at most
     `memory` bytes. Fitted: `w_`, `features_` (its `Z` are the landmarks).
 
-    >>> import numpy as np
     >>> X = np.linspace(-3, 3, 200)[:, None]
     >>> NystromRidge(Gaussian(1.0), m=20, ridge=1e-3).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.9999
     True
@@ -203,7 +190,6 @@ class FourierRidge(OnFeatures, Regressor):
 
     `ridge` is that of `KernelRidge`, which this tends to as m grows. Fitted: `w_`, `features_`.
 
-    >>> import numpy as np
     >>> X = np.linspace(-3, 3, 200)[:, None]
     >>> FourierRidge(Gaussian(1.0), m=60, ridge=1e-3).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.9999
     True
@@ -219,10 +205,8 @@ class Falkon(OnFeatures, Regressor):
 
     It takes $O(nm)$ time for each of at most `iterations` passes over the points, where `NystromRidge` takes $O(nm^2)$
     once: the better choice for m in the thousands. The smaller ridge / n, the more iterations it needs; stopped too
-    early it can be far from the solution, and warns. Fitted: `w_`, `features_`, `n_iter_`,
-    `residuals_`.
+    early it can be far from the solution, and warns. Fitted: `w_`, `features_`, `n_iter_`, `residuals_`.
 
-    >>> import numpy as np
     >>> X = np.linspace(-3, 3, 200)[:, None]
     >>> Falkon(Gaussian(1.0), m=20, ridge=1e-3).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.9999
     True
@@ -238,10 +222,8 @@ class Falkon(OnFeatures, Regressor):
         """At most `iterations` passes over the points, or fewer to a relative residual of `tol`."""
         (fit,) = self._fits(X, y, iterations=self.iterations, tol=self.tol)
         if fit.residuals and fit.residuals[-1] > 0.01:
-            warn(
-                f"Falkon stopped after {fit.iterations} iterations, with a relative residual of "
-                f"{fit.residuals[-1]:.2g}: raise iterations or ridge, or take NystromRidge"
-            )
+            reached = f"{fit.iterations} iterations, with a relative residual of {fit.residuals[-1]:.2g}"
+            warn(f"Falkon stopped after {reached}: raise iterations or ridge, or take NystromRidge")
         self.w_, self.n_iter_, self.residuals_ = fit.w, fit.iterations, fit.residuals
         return self
 

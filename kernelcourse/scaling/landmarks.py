@@ -47,8 +47,7 @@ def kmeans_landmarks(X: Any, m: int, *, rng: Any = None) -> np.ndarray:
         difference = X - X[chosen[-1]]
         np.minimum(nearest, np.einsum("ij,ij->i", difference, difference), out=nearest)
         nearest[chosen] = 0.0  # also where rounding has left something
-        total = nearest.sum()
-        if total > 0:
+        if (total := nearest.sum()) > 0:
             chosen.append(int(rng.choice(len(X), p=nearest / total)))
         else:  # fewer than m different points: the rest are repeats of them
             chosen.append(int(rng.choice(np.setdiff1d(np.arange(len(X)), chosen))))

@@ -21,7 +21,6 @@ from .chunks import gather, is_dask
 
 __all__ = ["FourierFeatures", "GramError", "LandmarkFeatures", "gram_error", "random_fourier"]
 
-LANDMARKS = ("uniform", "kmeans++", "leverage")
 _ENOUGH = 1000
 _POOL = 20_000  # k-means++ and leverage scores choose among so many points drawn uniformly, or 10 m if that is more
 
@@ -39,15 +38,16 @@ class FeatureMap(Protocol):
     def rows(self, P: Any) -> Array:
         r"""The rows $\phi(x_i)^\top$ of prepared points."""
 
-    def __call__(self, X: Any) -> Array:
-        r"""The rows $\phi(x_i)^\top$."""
-
     def penalty(self) -> Array:
         r"""The matrix P of the squared norm $w^\top P\, w$."""
 
+    def __call__(self, X: Any) -> Array:
+        r"""The rows $\phi(x_i)^\top$."""
+        return self.rows(self.prepare(X))
+
 
 @dataclass(frozen=True, eq=False)
-class LandmarkFeatures:
+class LandmarkFeatures(FeatureMap):
     r"""$\phi(x) = (k(x, z_1), \dots, k(x, z_m))$: the function lives in the span of m landmarks (Nyström's method).
 
     With the norm $w^\top K_{ZZ}\, w$ it stands for $\tilde K = K_{XZ} K_{ZZ}^{-1} K_{ZX}$ (Williams and Seeger 2001).
@@ -66,23 +66,16 @@ class LandmarkFeatures:
 
     @property
     def m(self) -> int:
-        """The number of landmarks."""
         return len(self.Z)
 
     def prepare(self, X: Any) -> Any:
-        """Points as the kernel's formula takes them."""
         P = prepared(self.kernel, X)
         if self.kernel.on_vectors and np.shape(X)[1] != np.shape(self.Z)[1]:
             raise ValueError(f"X has {np.shape(X)[1]} columns, but the landmarks have {np.shape(self.Z)[1]}")
         return P
 
     def rows(self, P: Any) -> Array:
-        r"""The rows $k_Z(x_i)^\top$ of prepared points."""
         return self.kernel.formula(P, self._landmarks)  # type: ignore[attr-defined]
-
-    def __call__(self, X: Any) -> Array:
-        r"""The rows $k_Z(x_i)^\top$."""
-        return self.rows(self.prepare(X))
 
     def penalty(self) -> Array:
         """$K_{ZZ}$."""
@@ -90,7 +83,7 @@ class LandmarkFeatures:
 
 
 @dataclass(frozen=True, eq=False)
-class FourierFeatures:
+class FourierFeatures(FeatureMap):
     r"""$\phi(x) = \sqrt{2/m}\,(\cos \omega_1^\top x, \sin \omega_1^\top x, \dots)$ with m/2 frequencies.
 
     Drawn by `random_fourier`, their inner products are an unbiased estimate of a stationary kernel (Rahimi and Recht
@@ -107,11 +100,9 @@ class FourierFeatures:
 
     @property
     def m(self) -> int:
-        """The number of features: a cosine and a sine for each frequency."""
         return 2 * self.frequencies.shape[1]
 
     def prepare(self, X: Any) -> Array:
-        """Points with a column for each row of `frequencies`."""
         X, d = points(X), len(self.frequencies)
         if X.shape[1] != d:
             raise ValueError(f"X has {X.shape[1]} columns, but the frequencies were drawn for {d}")
@@ -126,10 +117,6 @@ class FourierFeatures:
         np.cos(angles, out=angles)
         waves *= half**-0.5
         return waves
-
-    def __call__(self, X: Any) -> Array:
-        """The cosines, then the sines."""
-        return self.rows(self.prepare(X))
 
     def penalty(self) -> Array:
         """The identity."""
@@ -173,18 +160,13 @@ def random_fourier(kernel: Any, d: int, m: int, *, rng: Any = None) -> FourierFe
 def draw_features(
     kernel: Kernel, X: Any, m: int | None, *, landmarks: str | None, ridge: float, memory: int, rng: Any
 ) -> FeatureMap:
-    """The feature map of an estimator: m landmarks among X chosen as `landmarks` says, or for None m random waves.
-
-    >>> draw_features(Gaussian(1.0), np.eye(3), 2, landmarks="uniform", ridge=1.0, memory=2**20, rng=0).Z
-    array([[0., 1., 0.],
-           [0., 0., 1.]])
-    """
+    """The feature map of an estimator: m landmarks among X chosen as `landmarks` says, or for None m random waves."""
     rng, n = generator(rng), len(X)
     if landmarks is None:
         if not kernel.on_vectors:
             raise ValueError(f"random Fourier features need a stationary kernel on vectors, {kernel!r} is not one")
         return random_fourier(kernel, X.shape[1], _ENOUGH if m is None else m, rng=rng)
-    how = choice(landmarks, "landmarks", LANDMARKS)
+    how = choice(landmarks, "landmarks", ("uniform", "kmeans++", "leverage"))
     m = min(n, _ENOUGH) if m is None else whole(m, "m", at_least=1)
     if how == "uniform" or m > n:
         return LandmarkFeatures(kernel, _at(X, choose.uniform_landmarks(n, m, rng=rng)))

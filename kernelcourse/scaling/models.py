@@ -9,7 +9,6 @@ method, one pass for each step.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,16 +27,16 @@ __all__ = ["FalkonFit", "NewtonFit", "falkon", "feature_logistic", "feature_ridg
 def normal_equations(features: FeatureMap, X: Any, t: Any, *, memory: int = MEMORY) -> tuple[Array, Array]:
     r"""$\Phi^\top\Phi$ (its lower triangle; the rest is not touched) and $\Phi^\top t$, block by block of rows.
 
-    >>> from kernelcourse.kernels import Linear
-    >>> from kernelcourse.scaling.maps import LandmarkFeatures
+    >>> from kernelcourse import LandmarkFeatures, Linear
     >>> normal_equations(LandmarkFeatures(Linear(), [[1.0]]), np.array([[1.0], [2.0]]), np.array([3.0, 6.0]))
     (array([[5.]]), array([15.]))
     """
     P = features.prepare(X)
-    return _normal_terms(features, P, vector(t, "t", length=len(P)), memory=memory)
+    G, b = _normal_terms(features, P, vector(t, "t", length=len(P)), memory=memory)
+    return G, b
 
 
-def _normal_terms(features: FeatureMap, P: Any, t: Array, *, memory: int) -> tuple[Array, Array]:
+def _normal_terms(features: FeatureMap, P: Any, t: Array, *, memory: int) -> tuple[Any, ...]:
     def work(blocks: Iterable[Rows]) -> tuple[Array, Array]:
         G, b = np.zeros((features.m, features.m), order="F"), np.zeros(features.m)
         for block, Phi in blocks:
@@ -46,8 +45,7 @@ def _normal_terms(features: FeatureMap, P: Any, t: Array, *, memory: int) -> tup
             del Phi  # makes room for the next block
         return G, b
 
-    G, b = sum_over_blocks(work, features, P, memory=memory)
-    return G, b
+    return sum_over_blocks(work, features, P, memory=memory)
 
 
 def _prepared(features: FeatureMap, X: Any) -> Any:
@@ -66,8 +64,7 @@ def feature_ridge(features: FeatureMap, X: Any, t: Any, *, ridge: float, memory:
     Forming $\Phi^\top\Phi$ squares the condition number $\kappa$ of $\tilde K + \text{ridge}\, I$. A warning says where
     $\kappa^2$ leaves too few digits; `falkon` does not square it.
 
-    >>> from kernelcourse.kernels import Linear
-    >>> from kernelcourse.scaling.maps import LandmarkFeatures
+    >>> from kernelcourse import LandmarkFeatures, Linear
     >>> feature_ridge(LandmarkFeatures(Linear(), [[1.0]]), np.array([[1.0], [2.0]]), np.array([3.0, 6.0]), ridge=5.0)
     array([1.5])
     """
@@ -110,8 +107,7 @@ def falkon(
     the identity, and a dozen or two iterations are enough, whatever n is. Each takes one pass over the points, $O(nm)$
     kernel values; the two Cholesky factors take $O(m^3)$. Stops after `iterations`, or at a residual of `tol`.
 
-    >>> from kernelcourse.kernels import Linear
-    >>> from kernelcourse.scaling.maps import LandmarkFeatures
+    >>> from kernelcourse import LandmarkFeatures, Linear
     >>> fit = falkon(LandmarkFeatures(Linear(), [[1.0]]), np.array([[1.0], [2.0]]), np.array([3.0, 6.0]), ridge=5.0)
     >>> fit.w, fit.iterations
     (array([1.5]), 1)
@@ -133,14 +129,13 @@ def falkon(
         return triangular_solve(A, triangular_solve(L, product) + ridge * u)
 
     (target,) = map_sum(partial(_round_trip, w=None, memory=memory), features, P, t)
-    beta, residuals = conjugate_gradients(
-        times, triangular_solve(A, triangular_solve(L, target)), iterations=iterations, tol=tol
-    )
+    target = triangular_solve(A, triangular_solve(L, target))
+    beta, residuals = conjugate_gradients(times, target, iterations=iterations, tol=tol)
     w = triangular_solve(L, triangular_solve(A, beta, transposed=True), transposed=True)
     return FalkonFit(w, len(residuals), residuals)
 
 
-def _round_trip(features: FeatureMap, P: Any, t: Any, *, w: Array | None, memory: int) -> tuple[Array]:
+def _round_trip(features: FeatureMap, P: Any, t: Any, *, w: Array | None, memory: int) -> tuple[Any, ...]:
     r"""$K_{ZX} K_{XZ}\, w$, for which each block of kernel values serves twice; without a w $K_{ZX}\, t$."""
 
     def work(blocks: Iterable[Rows]) -> tuple[Array]:
@@ -150,11 +145,7 @@ def _round_trip(features: FeatureMap, P: Any, t: Any, *, w: Array | None, memory
             del Phi  # makes room for the next block
         return (product,)
 
-    (product,) = sum_over_blocks(work, features, P, memory=memory)
-    return (product,)
-
-
-_WIDTHS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+    return sum_over_blocks(work, features, P, memory=memory)
 
 
 Loss = Callable[[Array], tuple[Array, Array, Array]]  # of margins z: value, slope and curvature at each
@@ -180,13 +171,6 @@ class NewtonFit(NamedTuple):
     objective: float
 
 
-class _State(NamedTuple):
-    w: Array
-    objective: float
-    gradient: Array
-    H: Array  # lower triangle
-
-
 def feature_logistic(
     features: FeatureMap,
     X: Any,
@@ -203,18 +187,16 @@ def feature_logistic(
 
     Newton's method, until a step promises to lower the objective by less than `tol` of it. Labels are -1 and +1.
 
-    >>> from kernelcourse.kernels import Linear
-    >>> from kernelcourse.scaling.maps import LandmarkFeatures
+    >>> from kernelcourse import LandmarkFeatures, Linear
     >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
     >>> feature_logistic(LandmarkFeatures(Linear(), [[1.0]]), X, y, ridge=1.0).w.round(3)
     array([1.007])
     """
-    problem = _Problem(features, X, y, real(ridge, "ridge", above=0), memory)
-    state = problem.at(np.zeros(features.m), logistic_loss)
-    state, enough = problem.descend(state, logistic_loss, tol=tol, most=whole(max_passes, "max_passes", at_least=1))
+    ridge, most = real(ridge, "ridge", above=0), whole(max_passes, "max_passes", at_least=1)
+    fit, enough = _newton(features, X, y, [(logistic_loss, tol)], ridge, most, memory)
     if not enough:
-        warn(f"feature_logistic stopped after {problem.passes} passes; a larger ridge or more max_passes would help")
-    return NewtonFit(state.w, problem.passes, state.objective)
+        warn(f"feature_logistic stopped after {fit.passes} passes; a larger ridge or more max_passes would help")
+    return fit
 
 
 def feature_svm(
@@ -228,79 +210,60 @@ def feature_svm(
     points within that width of the margin enter the second derivative. The objective ends at most 0.00025 above
     the optimum of the hinge. Labels are -1 and +1.
 
-    >>> from kernelcourse.kernels import Linear
-    >>> from kernelcourse.scaling.maps import LandmarkFeatures
+    >>> from kernelcourse import LandmarkFeatures, Linear
     >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
     >>> feature_svm(LandmarkFeatures(Linear(), [[1.0]]), X, y, lam=0.1).w.round(2)
     array([1.])
     """
-    n = len(X)
-    problem = _Problem(features, X, y, 2 * n * real(lam, "lam", above=0), memory)
-    most = whole(max_passes, "max_passes", at_least=1)
-    w = np.zeros(features.m)
-    for h in _WIDTHS:
-        loss = partial(rounded_hinge, h=h)
-        state, enough = problem.descend(problem.at(w, loss), loss, tol=tol if h == _WIDTHS[-1] else 1e-3, most=most)
-        w = state.w
+    ridge, most = 2 * len(X) * real(lam, "lam", above=0), whole(max_passes, "max_passes", at_least=1)
+    losses = [(partial(rounded_hinge, h=h), 1e-3) for h in (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)]
+    fit, enough = _newton(features, X, y, [*losses, (partial(rounded_hinge, h=0.001), tol)], ridge, most, memory)
     if not enough:
-        warn(f"feature_svm stopped after {problem.passes} passes; a larger lam or more max_passes would help")
-    return NewtonFit(w, problem.passes, state.objective / n)
+        warn(f"feature_svm stopped after {fit.passes} passes; a larger lam or more max_passes would help")
+    return fit._replace(objective=fit.objective / len(X))
 
 
-@dataclass
-class _Problem:
-    features: FeatureMap
-    X: Any
-    y: Any
-    ridge: float
-    memory: int
-    passes: int = 0
+def _newton(
+    features: FeatureMap, X: Any, y: Any, losses: list[tuple[Loss, float]], ridge: float, most: int, memory: int
+) -> tuple[NewtonFit, bool]:
+    """Newton steps on one loss after the other, each to its tolerance, and whether `most` passes were enough."""
+    y, X, P, passes = labels(y, X), _prepared(features, X), features.penalty(), 0
 
-    def __post_init__(self) -> None:
-        self.P, self.y = self.features.penalty(), labels(self.y, self.X)
-        self.X = _prepared(self.features, self.X)
+    def at(w: Array, loss: Loss) -> tuple[float, Array, Array]:
+        """The objective, its gradient and its second derivative, lower triangle, in one pass over the points."""
+        nonlocal passes
+        passes += 1
+        value, slope, H = map_sum(partial(_newton_terms, loss=loss, w=w, memory=memory), features, X, y)
+        Pw = P @ w
+        return float(value + ridge / 2 * (w @ Pw)), slope + ridge * Pw, H
 
-    def at(self, w: Array, loss: Loss) -> _State:
-        """The objective and its derivatives, in one pass over the points."""
-        self.passes += 1
-        job = partial(_newton_terms, loss=loss, w=w, memory=self.memory)
-        value, slope, H = map_sum(job, self.features, self.X, self.y)
-        Pw = self.P @ w
-        return _State(w, float(value + self.ridge / 2 * (w @ Pw)), slope + self.ridge * Pw, H)
-
-    def descend(self, state: _State, loss: Loss, *, tol: float, most: int) -> tuple[_State, bool]:
-        """Newton steps, each halved until the objective falls, and whether `most` passes were enough."""
-        while self.passes < most:
-            d = -cholesky_solve(cholesky(state.H + self.ridge * self.P), state.gradient)
-            promise = -float(state.gradient @ d)  # twice what the quadratic model expects to gain
-            if promise <= 2 * tol * state.objective:
-                return state, True
-            step, trial = 1.0, self.at(state.w + d, loss)
-            while trial.objective > state.objective - 1e-4 * step * promise:
+    w = np.zeros(features.m)
+    for loss, tol in losses:
+        (objective, gradient, H), enough = at(w, loss), False
+        while passes < most and not enough:
+            d = -cholesky_solve(cholesky(H + ridge * P), gradient)
+            promise = -float(gradient @ d)  # twice what the quadratic model expects to gain
+            step, enough = 1.0, promise <= 2 * tol * objective
+            while not enough:  # the step is halved until the objective falls
+                trial = at(w + step * d, loss)
+                if trial[0] <= objective - 1e-4 * step * promise:
+                    w, (objective, gradient, H) = w + step * d, trial
+                    break
                 step /= 2
-                if step < 1e-6:
-                    return state, True  # no step helps: only rounding is left
-                trial = self.at(state.w + step * d, loss)
-            state = trial
-        return state, False
+                enough = step < 1e-6  # no step helps: only rounding is left
+    return NewtonFit(w, passes, objective), enough
 
 
-def _newton_terms(
-    features: FeatureMap, P: Any, y: Any, *, loss: Loss, w: Array, memory: int
-) -> tuple[float, Array, Array]:
-    m = features.m
-
+def _newton_terms(features: FeatureMap, P: Any, y: Any, *, loss: Loss, w: Array, memory: int) -> tuple[Any, ...]:
     def work(blocks: Iterable[Rows]) -> tuple[float, Array, Array]:
-        value, gradient, H = 0.0, np.zeros(m), np.zeros((m, m), order="F")
+        value, gradient, H = 0.0, np.zeros(len(w)), np.zeros((len(w), len(w)), order="F")
         for block, Phi in blocks:
-            sign = y[block]
-            values, slopes, curvatures = loss(sign * (Phi @ w))
+            values, slopes, curvatures = loss(y[block] * (Phi @ w))
             value += float(values.sum())
-            gradient += (sign * slopes) @ Phi
+            gradient += (y[block] * slopes) @ Phi
             bent = curvatures > 0
             add_squares(H, Phi[bent] * np.sqrt(curvatures[bent])[:, None])
             del Phi  # makes room for the next block
         return value, gradient, H
 
-    value, gradient, H = sum_over_blocks(work, features, P, memory=memory)
-    return value, gradient, H
+    return sum_over_blocks(work, features, P, memory=memory)

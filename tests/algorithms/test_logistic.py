@@ -512,17 +512,6 @@ def test_newton_by_conjugate_gradients_gets_there_alone_and_in_few_products(ridg
     assert fit.iterations < 12 * (rank + 2)
 
 
-def test_a_newton_step_by_conjugate_gradients_solves_its_system():
-    Phi, _ = overlapping(n=20)
-    K, r, p = gaussian_gram(Phi), np.linspace(-1, 1, 20), np.linspace(0.05, 0.25, 20)
-    (d, Kd), products = algorithms.newton_step_by_products(K, p, r, 0.1, 1e-10, 100)
-    np.testing.assert_allclose(d, -np.linalg.solve(0.1 * np.eye(20) + p[:, None] * K, r), rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(Kd, K @ d, rtol=1e-6, atol=1e-8)
-    assert products <= 25
-    assert algorithms.newton_step_by_products(K, p, r, 0.1, 1e-10, products)[0] is None  # one product more was needed
-    assert algorithms.newton_step_by_products(K, p, r, 0.1, 1e-10, products + 1)[0] is not None
-
-
 def test_factorisations_take_over_where_the_products_do_not_suffice(monkeypatch):
     Phi, y = overlapping(n=20)
     K, asked = gaussian_gram(Phi), []

@@ -77,6 +77,12 @@ def test_checks_catalogues_and_the_instructors_side_are_not_in_it(shelf):
     assert done.stdout.split() == ["None", "None"]
 
 
+def test_data_sets_that_are_files_are_in_it(shelf):
+    folder = library_for("dual-representation", [], shelf)
+    done = python(folder, "from kernelcourse.datasets import small_texts; print(*small_texts().names)")
+    assert done.stdout.split() == ["cooking", "sailing", "astronomy", "football"], done.stderr
+
+
 def test_it_is_built_once_and_again_when_something_changes(shelf):
     first = library_for("dual-representation", ["x = 1"], shelf)
     stamp = first.stat().st_mtime_ns
