@@ -18,12 +18,7 @@ MODES = {
     "without scripts": {"viewport": {"width": 1280, "height": 900}, "java_script_enabled": False},
 }
 LOCAL = ("file:", "data:", "about:")
-# On a phone the colours are those of the desktop, and in the dark all else is: no rule is checked twice in vain.
-AXE_OPTIONS = {
-    "desktop": {},
-    "phone": {"rules": {"color-contrast": {"enabled": False}}},
-    "dark": {"runOnly": ["color-contrast", "link-in-text-block"]},
-}
+COLOURS = ["color-contrast", "link-in-text-block"]
 
 RAW_FORMULAS = r"""() => {
   const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
@@ -48,14 +43,30 @@ OUT_OF_REACH = """() => [...document.querySelectorAll("main *")]
 # MathML: axe would spend most of its time on them.
 SIMPLIFY_FORMULAS = """() => document.querySelectorAll(".katex").forEach((formula) => formula.replaceWith("formula"))"""
 
-# The words of a listing that are of one kind have one colour: the first of each kind tells.
-SIMPLIFY_LISTINGS = """() => {
+# Contrast depends on a text's colour and size and on what is behind it: of all texts that look alike, one tells.
+MARK_LOOKS = """() => {
+  document.querySelectorAll("[data-look]").forEach((box) => box.removeAttribute("data-look"));
+  const behind = (box) => {
+    const layers = [];
+    for (; box; box = box.parentElement) {
+      const style = getComputedStyle(box);
+      layers.push(style.backgroundColor, style.backgroundImage, style.opacity, style.position);
+      if (/^rgb\\(|, 1\\)$/.test(style.backgroundColor)) break;
+    }
+    return layers;
+  };
   const seen = new Set();
-  for (const word of document.querySelectorAll(".highlight pre span[class]")) {
-    const kind = `${word.className} in ${word.closest("[class*=highlight-]")?.className}`;
-    if (seen.has(kind)) word.replaceWith(...word.childNodes);
-    seen.add(kind);
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    const box = text.parentElement;
+    if (!text.data.trim() || !box.checkVisibility({ visibilityProperty: true })) continue;
+    const style = getComputedStyle(box);
+    const look = [style.color, style.fontSize, style.fontWeight, style.textShadow, box.closest("a") !== null];
+    const known = JSON.stringify([look, behind(box)]);
+    if (!seen.has(known)) box.setAttribute("data-look", "");
+    seen.add(known);
   }
+  return seen.size;
 }"""
 
 # Hundreds of definitions and of index entries come from one template: the first few tell what axe would find in all.
@@ -117,11 +128,18 @@ def look(page, mode: str) -> None:
     page.wait_for_function("(theme) => document.documentElement.dataset.theme === theme", arg=theme)
 
 
-def violations(page, mode: str) -> list[str]:
+def violations(page, mode: str, where: str | None = None, **options) -> list[str]:
+    """What axe finds on the page, or in the boxes that a selector names."""
     look(page, mode)
-    options = {"resultTypes": ["violations"], "preload": False, **AXE_OPTIONS[mode]}
-    report = page.evaluate("(options) => axe.run(document, options)", options)
+    options = {"resultTypes": ["violations"], "preload": False, **options}
+    report = page.evaluate("([where, options]) => axe.run(where ?? document, options)", [where, options])
     return [f"{mode}: {v['id']}: {node['html'][:200]}" for v in report["violations"] for node in v["nodes"]]
+
+
+def colour_violations(page, mode: str) -> list[str]:
+    look(page, mode)
+    assert page.evaluate(MARK_LOOKS) > 5, "a page has more than one kind of text"
+    return violations(page, mode, "[data-look]", runOnly=COLOURS)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -134,13 +152,34 @@ def test_page_is_clean(html, open_page, name):
         look(page, mode)
         assert page.evaluate(TOO_WIDE) == [], mode
         page.wait_for_function(f"({OUT_OF_REACH})().length === 0")  # found out a moment after the layout
-    for simplify in (SIMPLIFY_FORMULAS, SIMPLIFY_LISTINGS, SIMPLIFY_LISTS):
+    for simplify in (SIMPLIFY_FORMULAS, SIMPLIFY_LISTS):
         page.evaluate(simplify)
     page.evaluate(AXE)
     page.add_style_tag(content="* { transition: none !important }")  # no colour on its way to another
-    assert [line for mode in AXE_OPTIONS for line in violations(page, mode)] == []
+    found = [line for mode in ("desktop", "dark") for line in colour_violations(page, mode)]
+    colours_apart = {rule: {"enabled": False} for rule in COLOURS}
+    found += [line for mode in ("desktop", "phone") for line in violations(page, mode, rules=colours_apart)]
+    assert found == []
     look(page, "desktop")
     assert page.troubles == []
+
+
+def test_a_text_that_is_hard_to_read_is_found_among_many(open_page, tmp_path):
+    words = "".join(f"<p>Word {i} of a page.</p>" for i in range(50))
+    faint = '<p style="color: #999">Faint.</p><div style="background: #334"><p>Dark on dark.</p></div>'
+    sheet = "body { background: #fff; color: #111 } h1 { color: #222 } b { color: #333 } i, u { color: #444 }"
+    kinds = "<h1>Title</h1><b>Bold</b> <i>Slanted</i> <small>Small</small> <h2>Section</h2>"
+    page_file = tmp_path / "page.html"
+    page_file.write_text(
+        f'<!doctype html><html lang="en" data-theme="light"><title>A page</title><style>{sheet}</style>'
+        f"<main>{kinds}{words}{faint}</main></html>",
+        encoding="utf-8",
+    )
+    page = open_page("desktop", page_file)
+    page.evaluate(AXE)
+    found = colour_violations(page, "desktop")
+    assert len(found) == 2
+    assert "Faint" in found[0] and "Dark on dark" in found[1]
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name != "search.html"])
