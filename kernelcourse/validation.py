@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -95,6 +95,15 @@ def vector(t: ArrayLike, name: str, *, length: int | None = None) -> Array:
         raise ValueError(f"{name} must be 1-D, got shape {array.shape}")
     same_length(array, name, length)
     return array
+
+
+def slices(n: int, rows: int) -> Iterator[slice]:
+    """Cut 0, ..., n - 1 into slices of so many rows.
+
+    >>> list(slices(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return (slice(first, min(first + rows, n)) for first in range(0, n, rows))
 
 
 def same_length(values: Any, name: str, length: int | None) -> None:

@@ -13,8 +13,8 @@ from scipy.linalg import blas, cython_blas, cython_lapack, lapack, solve_triangu
 from .. import linalg, validation
 from ..linalg import EPS, largest_row_sum, norm_in_doubt, nuggets, solve_by_eigenvalues
 from ..seam import accelerates, always
-from ..validation import Array
-from .threads import compiled, in_threads, slabs
+from ..validation import Array, slices
+from .threads import compiled, in_threads
 
 TILE = 128  # rows and columns of a matrix that are looked at together
 
@@ -51,7 +51,7 @@ def is_symmetric(K: Array, slack: float = 0.0) -> bool:
 
 
 def _tiles(K: Array) -> list[slice]:
-    return list(slabs(len(K), 1, entries=TILE))
+    return list(slices(len(K), TILE))
 
 
 @accelerates(linalg.solve_ridge, rtol=1e-9, atol=1e-9)

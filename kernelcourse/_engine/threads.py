@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..seam import always
-from ..validation import Array
+from ..validation import Array, slices
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -78,8 +78,7 @@ def slabs(n: int, columns: int, entries: int = SLAB) -> Iterator[slice]:
     >>> [(s.start, s.stop) for s in slabs(5, 100, entries=250)]
     [(0, 2), (2, 4), (4, 5)]
     """
-    rows = max(1, entries // max(1, columns))
-    return (slice(first, min(first + rows, n)) for first in range(0, n, rows))
+    return slices(n, max(1, entries // max(1, columns)))
 
 
 def threads() -> int:

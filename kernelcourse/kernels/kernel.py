@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..seam import definition
-from ..validation import Array, numeric, points, real, rows
+from ..validation import Array, numeric, points, real, rows, slices
 
 __all__ = ["InvalidKernel", "Kernel", "NoFiniteFeatureMap", "VectorKernel"]
 
@@ -124,7 +124,7 @@ class Kernel(metaclass=ABCMeta):
 
     def diagonal(self, P: Any) -> Array:
         """All k(x_i, x_i); here from the Gram matrices of a few points at a time, for want of something better."""
-        few = [P[first : first + 32] for first in range(0, len(P), 32)]
+        few = [P[rows] for rows in slices(len(P), 32)]
         return np.concatenate([np.diag(self.formula(part, part)) for part in few])
 
     def feature_rows(self, P: Any) -> Array:
@@ -134,8 +134,8 @@ class Kernel(metaclass=ABCMeta):
     @definition
     def expand(self, P: Any, Q: Any, a: Array, *, entries: int = 2**20) -> Array:
         r"""$\sum_j a_j k(x_i, z_j)$ for each $x_i$ (lecture B, eq. 11), a few rows of the matrix at a time."""
-        few = max(1, entries // len(Q))
-        return np.concatenate([self.formula(P[i : i + few], Q) @ a for i in range(0, len(P), few)])
+        few = slices(len(P), max(1, entries // len(Q)))
+        return np.concatenate([self.formula(P[rows], Q) @ a for rows in few])
 
     def _checked(self, X: Any, Z: Any) -> tuple[Any, Any]:
         """Both sets of points, prepared, where they fit together and k is finite."""

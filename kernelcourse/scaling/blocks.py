@@ -16,7 +16,7 @@ from ..estimators.base import prepared
 from ..kernels.kernel import Kernel
 from ..linalg import conjugate_gradients
 from ..seam import definition
-from ..validation import Array, numeric, real, vector, warn, whole
+from ..validation import Array, numeric, real, slices, vector, warn, whole
 
 __all__ = ["cg_ridge", "gram_product"]
 
@@ -41,8 +41,7 @@ def block_rows(columns: int, *, memory: int = MEMORY) -> int:
 
 def row_blocks(n: int, columns: int, *, memory: int = MEMORY) -> Iterator[slice]:
     """Slices that cover the rows 0, ..., n - 1 in order."""
-    rows = block_rows(columns, memory=memory)
-    return (slice(start, min(start + rows, n)) for start in range(0, n, rows))
+    return slices(n, block_rows(columns, memory=memory))
 
 
 Rows = tuple[slice, Array]  # a block of rows, and their features
