@@ -120,7 +120,7 @@ class Verdict:
 
 
 def is_valid_kernel(
-    k: Callable[..., Any], sample: Any = None, rng: Any = None, *, trials: int = 200, tol: float = 1e-9
+    k: Callable[..., Any], sample: Any = None, *, rng: Any = None, trials: int = 200, tol: float = 1e-9
 ) -> Verdict:
     r"""Hunt for points whose Gram matrix is not positive semidefinite (lecture B, 6.2): a proof that k is not a kernel.
 

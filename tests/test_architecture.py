@@ -1,6 +1,7 @@
 """The shape of the package: who may import whom, how light it is, and that every public name is documented."""
 
 import ast
+import dataclasses
 import dis
 import inspect
 import re
@@ -110,6 +111,15 @@ def test_every_public_name_is_documented(name):
     if inspect.isfunction(thing):
         assert ">>>" in thing.__doc__, f"{name} has no doctest"
         assert "return" in thing.__annotations__, f"{name} has no return type"
+
+
+def test_random_numbers_are_asked_for_by_name():
+    for name in kernelcourse.__all__:
+        thing = getattr(kernelcourse, name)
+        known = inspect.isfunction(thing) or dataclasses.is_dataclass(thing)
+        parameters = inspect.signature(thing).parameters if known else {}
+        if "rng" in parameters:
+            assert parameters["rng"].kind is inspect.Parameter.KEYWORD_ONLY, name
 
 
 def test_the_package_has_the_names_that_its_modules_list():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -42,6 +42,7 @@ class Perceptron(Classifier):
     max_epochs: int = 1000
     shuffle: bool = False
     offset: str = "penalised"
+    _: KW_ONLY
     rng: Any = 0
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -79,8 +80,9 @@ class KernelPerceptron(Classifier):
     kernel: Kernel = Gaussian(1.0)
     max_epochs: int = 1000
     shuffle: bool = False
-    rng: Any = 0
     offset: str = "none"
+    _: KW_ONLY
+    rng: Any = 0
 
     def fit(self, X: Any, y: Any) -> Self:
         """Pass over the points until none is misclassified, at most `max_epochs` times."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,6 +32,7 @@ class _Network(Estimator):
     batch_size: int = 16
     momentum: float = 0.9
     ridge: float = 0.0
+    _: KW_ONLY
     rng: Any = 0
 
     def _train(self, X: Array, Y: Array) -> None:
