@@ -166,7 +166,7 @@ def test_on_fewer_than_a_thousand_points_nobody_waits_for_the_compiler():
     code = """
 import sys, numpy as np, kernelcourse as kc
 rng = np.random.default_rng(0)
-X = rng.normal(size=(990, 3))
+X = rng.normal(size=(800, 3))
 y = np.where(X[:, 0] > 0, 1, -1)
 K = kc.Gaussian(1.0)(X)
 kc.Laplacian(1.0)(X)
@@ -175,7 +175,7 @@ for model in (kc.KernelRidge, kc.KernelSVM, kc.KernelPerceptron, kc.KernelLogist
 kc.logistic_sgd(K, y > 0, step=0.1, steps=2000, rng=0)
 kc.svm_sgd(K, y, lam=0.01, steps=2000, rng=0)
 assert "numba" not in sys.modules
-for _ in range(70):  # who goes on gets them
+for _ in range(30):  # who goes on gets them
     kc.Gaussian(1.0)(X)
 assert "numba" in sys.modules
 """

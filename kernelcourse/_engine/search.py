@@ -45,7 +45,7 @@ def _for_lams(model: KernelSVM, K: Array, y: Any, K_test: Array, lams: list[Any]
         K, K_test, offset = K + 1.0, K_test + 1.0, "none"
     columns = []
     for signs in one_against_rest(codes, len(model.classes_)):
-        fits = svm.svm_path(K, signs, lams=values, gap=model.gap, offset=offset)
+        fits = svm.solved_path(K, signs, values, offset=offset == "free", gap=model.gap)
         alpha, b = np.array([f.alpha for f in fits]), np.array([f.b for f in fits])
         columns.append((alpha * signs) @ K_test.T + b[:, None])  # (lams, test points)
     return [model._decide(side_by_side(list(scores))) for scores in zip(*columns, strict=True)]

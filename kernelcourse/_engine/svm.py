@@ -18,7 +18,7 @@ from ..linalg import indefinite, nuggets
 from ..seam import accelerates
 from ..validation import Array
 from .linalg import add_multiple, factor, times
-from .threads import compiled, in_rows, one_thread
+from .threads import Loops, compiled, in_rows, one_thread
 
 Solver = Callable[[Array, float], tuple[Array, float]]
 
@@ -43,12 +43,13 @@ def descend(dual: Dual, c: Array, *, gap: float, max_steps: int) -> tuple[Point,
 
     # First a look at a warm start. For few points, more than three passes cost more than they save below; a pass is
     # O(n^2) and what comes below O(n^3), so that for many points more of them pay.
-    passes = 3 if n < 1000 and compiled(n * n) is None else max(18, n // 100)
+    loops = compiled(n * n)
+    passes = 3 if n < 1000 and loops is None else max(18, n // 100)
     for number in range(passes + 1):
         if best.gap <= gap or steps >= max_steps:
             return best, steps
         if number > 0:
-            c, took = _pass(dual, point, first=number == 1, most=max_steps - steps)
+            c, took = _pass(dual, point, loops, first=number == 1, most=max_steps - steps)
             steps += took
             point = certify(dual, c)
         # Far away, guesses at who is at a bound are seldom good, and for many points each costs a large system.
@@ -68,7 +69,7 @@ def descend(dual: Dual, c: Array, *, gap: float, max_steps: int) -> tuple[Point,
     return best, steps
 
 
-def _pass(dual: Dual, point: Point, *, first: bool, most: int) -> tuple[Array, int]:
+def _pass(dual: Dual, point: Point, loops: Loops, *, first: bool, most: int) -> tuple[Array, int]:
     """A cheap step for three of four coefficients.
 
     Of many, more than a processor's cache has room for, those are left out from the second pass on that are at a bound
@@ -78,13 +79,13 @@ def _pass(dual: Dual, point: Point, *, first: bool, most: int) -> tuple[Array, i
     wish = _wish(dual, point)
     size = max(FEWEST, int(1.2 * np.count_nonzero(wish > 0)))
     if first or n < MANY or size > 0.7 * n:
-        return c, _descend(dual, c, r, min(max(1, 3 * n // 4), most))
+        return c, _descend(dual, loops, c, r, min(max(1, 3 * n // 4), most))
     chosen = np.argpartition(-wish, size - 1)[:size]
     chosen.sort()
     K = _among(dual.K, chosen)
     part = Dual(K, dual.y[chosen], dual.lo[chosen], dual.hi[chosen], dual.diag[chosen], dual.offset)
     moved = c[chosen]
-    took = _descend(part, moved, r[chosen], min(3 * n, most))
+    took = _descend(part, loops, moved, r[chosen], min(3 * n, most))
     c[chosen] = moved
     return c, took
 
@@ -97,10 +98,9 @@ def _wish(dual: Dual, point: Point) -> Array:
     return wish
 
 
-def _descend(dual: Dual, c: Array, r: Array, steps: int) -> int:
+def _descend(dual: Dual, loops: Loops, c: Array, r: Array, steps: int) -> int:
     """Change c and r = y - K c by cheap steps, and say how many it took."""
     K, diag, lo, hi = dual.K, dual.diag, dual.lo, dual.hi
-    loops = compiled(K.size)
     pair_steps, single_steps = (_pair_steps, _single_steps) if loops is None else (loops.pair_steps, loops.single_steps)
     if dual.offset:
         return pair_steps(K, diag, lo, hi, c, r, steps)
@@ -116,11 +116,17 @@ def _descend(dual: Dual, c: Array, r: Array, steps: int) -> int:
 
 def _single_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array, steps: int) -> int:
     r"""Move the $c_i$ that gains most, $\delta r_i - \frac12 \delta^2 K_{ii}$, keeping $r = y - Kc$; steps taken."""
-    half = 0.5 * diag
+    half, goal, gain = 0.5 * diag, np.empty_like(r), np.empty_like(r)
     for step in range(steps):
-        goal = np.minimum(np.maximum(c + r / diag, lo), hi)
+        np.divide(r, diag, out=goal)
+        goal += c
+        np.maximum(goal, lo, out=goal)
+        np.minimum(goal, hi, out=goal)
         delta = goal - c
-        i = int((delta * (r - half * delta)).argmax())
+        np.multiply(delta, half, out=gain)
+        np.subtract(r, gain, out=gain)
+        gain *= delta
+        i = int(gain.argmax())
         if delta[i] == 0:
             return step
         c[i] = goal[i]
@@ -137,14 +143,18 @@ def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array,
     floor = max(1e-12 * diag.max(), TINY)  # two points at one place have curvature 0
     up = np.where(c < hi, 0.0, -np.inf)  # what can go up, as a summand
     down = np.where(c > lo, 1.0, 0.0)  # what can go down, as a factor
+    gain, curvature = np.empty_like(r), np.empty_like(r)  # used again and again: a step is a few short passes over n
     for step in range(steps):
-        i = int((r + up).argmax())
+        i = int(np.add(r, up, out=gain).argmax())
         r_i, room_i = float(r[i]), float(hi[i] - c[i])
-        curvature = diag + diag[i]
+        np.add(diag, diag[i], out=curvature)
         add_multiple(curvature, -2.0, K[i])
-        curvature = np.maximum(curvature, floor)
-        slope = np.maximum((r_i - r) * down, 0.0)
-        gain = slope * slope / curvature
+        np.maximum(curvature, floor, out=curvature)
+        np.subtract(r_i, r, out=gain)
+        gain *= down
+        np.maximum(gain, 0.0, out=gain)
+        gain *= gain
+        gain /= curvature
         j = int(gain.argmax())
         if gain[j] == 0 or room_i == 0:
             return step
@@ -155,7 +165,8 @@ def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array,
         for k in (i, j):
             up[k] = 0.0 if c[k] < hi[k] else -np.inf
             down[k] = 1.0 if c[k] > lo[k] else 0.0
-        add_multiple(r, delta, K[j] - K[i])
+        np.subtract(K[j], K[i], out=gain)
+        add_multiple(r, delta, gain)
     return steps
 
 

@@ -28,7 +28,7 @@ _done = 0.0  # elementary steps of small jobs that were worth compiling, done wi
 
 SLAB = 2**20  # entries of a Gram matrix that are worked on at a time: 8 MB
 WORTH_COMPILING = 2**19  # below so many entries or elementary steps, importing numba takes longer than the job
-WORTH_WAITING = 2**26  # elementary steps, of all small jobs so far: about a second in plain numpy
+WORTH_WAITING = 2**24  # elementary steps, of all small jobs so far: some tenths of a second in plain numpy
 WORTH_A_THREAD = 2**16
 _LINE = 8  # numbers in a cache line
 

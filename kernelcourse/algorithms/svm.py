@@ -190,7 +190,7 @@ def kernel_svm(
     (array([1.  , 0.25]), array([1]))
     """
     K, y, lam = _problem(K, y, lam)
-    return _solved(K, y, lam, offset=False, gap=gap, max_steps=max_steps, alpha0=alpha0)
+    return solved(K, y, lam, offset=False, gap=gap, max_steps=max_steps, alpha0=alpha0)
 
 
 def kernel_svm_with_offset(
@@ -207,11 +207,14 @@ def kernel_svm_with_offset(
     (array([0.5, 0.5]), 1.0)
     """
     K, y, lam = _problem(K, y, lam)
-    return _solved(K, y, lam, offset=True, gap=gap, max_steps=max_steps, alpha0=alpha0)
+    return solved(K, y, lam, offset=True, gap=gap, max_steps=max_steps, alpha0=alpha0)
 
 
-def _solved(K: Array, y: Array, lam: float, *, offset: bool, gap: float, max_steps: int, alpha0: Any) -> SVMFit:
-    gap, max_steps = real(gap, "gap", above=0), whole(max_steps, "max_steps")
+def solved(
+    K: Array, y: Array, lam: float, *, offset: bool, gap: float, max_steps: int = 1_000_000, alpha0: Any = None
+) -> SVMFit:
+    """Either SVM, of a K that is known to be a Gram matrix and labels that are known to be -1 and +1."""
+    lam, gap, max_steps = real(lam, "lam", above=0), real(gap, "gap", above=0), whole(max_steps, "max_steps")
     if offset and np.all(y == y[0]):
         raise ValueError(f"y must hold both labels -1 and +1, got {y[0]:+g} only: an offset alone fits one class")
     dual = dual_problem(K, y, lam, offset=offset)
@@ -234,14 +237,21 @@ def svm_path(
     [array([1.  , 0.25]), array([0.5 , 0.25])]
     """
     K, y, _ = _problem(K, y, 1.0)
-    free, lams = offset_word(offset, ("none", "free"), true="free") == "free", vector(lams, "lams")
+    free = offset_word(offset, ("none", "free"), true="free") == "free"
+    return solved_path(K, y, vector(lams, "lams"), offset=free, gap=gap, max_steps=max_steps)
+
+
+def solved_path(
+    K: Array, y: Array, lams: Array, *, offset: bool, gap: float, max_steps: int = 1_000_000
+) -> list[SVMFit]:
+    """`svm_path` of a K that is known to be a Gram matrix."""
     fits: dict[int, SVMFit] = {}
     alpha, before = None, 1.0
     for i in np.argsort(-lams):
         lam = real(lams[i], "lams", above=0)
         if alpha is not None:
             alpha = np.where(alpha >= (1 - 1e-8) * alpha.max(), alpha * (before / lam), alpha)
-        fits[i] = _solved(K, y, lam, offset=free, gap=gap, max_steps=max_steps, alpha0=alpha)
+        fits[i] = solved(K, y, lam, offset=offset, gap=gap, max_steps=max_steps, alpha0=alpha)
         alpha, before = fits[i].alpha, lam
     return [fits[i] for i in range(len(lams))]
 

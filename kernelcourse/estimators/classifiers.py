@@ -286,11 +286,10 @@ class KernelSVM(Classifier):
     def fit(self, X: Any, y: Any) -> Self:
         """Solve the dual to the requested duality gap."""
         offset = offset_word(self.offset, OFFSETS, true="free")
-        solve = svm.kernel_svm_with_offset if offset == "free" else svm.kernel_svm
         P = self._prepared_points(X)
         problems = self._problems(y, len(P))
         K = with_constant(gram(self.kernel_, P), offset)
-        fits = [solve(K, signs, lam=self.lam, gap=self.gap) for signs in problems]
+        fits = [svm.solved(K, signs, self.lam, offset=offset == "free", gap=self.gap) for signs in problems]
         self.c_ = side_by_side([f.alpha * signs for f, signs in zip(fits, problems, strict=True)])
         self.b_ = side_by_side([np.array([f.b]) for f in fits])[0] + constant_of(self.c_, offset)
         self.gap_ = [f.gap for f in fits]

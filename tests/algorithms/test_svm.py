@@ -324,7 +324,7 @@ def test_a_pass_over_some_gains(offset, monkeypatch):
     dual = svm.dual_problem(K, y, lam_from_C(1.0, n=250), offset=offset)
     points = [svm.certify(dual, np.zeros(250))]
     for first in (True, False, False):
-        c, took = fast._pass(dual, points[-1], first=first, most=40)
+        c, took = fast._pass(dual, points[-1], None, first=first, most=40)
         assert took == 40 and np.all((dual.lo <= c) & (c <= dual.hi))
         points.append(svm.certify(dual, c))
     values = [0.5 * p.c @ p.f - y @ p.c for p in points]  # what the dual minimises
