@@ -162,7 +162,7 @@ assert fast.compiled(1e9) is not None and "numba" in sys.modules
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_on_fewer_than_a_thousand_points_nobody_waits_for_the_compiler():
+def test_jobs_on_fewer_than_a_thousand_points_do_not_wait_for_the_compiler():
     code = """
 import sys, numpy as np, kernelcourse as kc
 rng = np.random.default_rng(0)
@@ -175,7 +175,7 @@ for model in (kc.KernelRidge, kc.KernelSVM, kc.KernelPerceptron, kc.KernelLogist
 kc.logistic_sgd(K, y > 0, step=0.1, steps=2000, rng=0)
 kc.svm_sgd(K, y, lam=0.01, steps=2000, rng=0)
 assert "numba" not in sys.modules
-for _ in range(30):  # who goes on gets them
+for _ in range(30):  # a program that goes on gets the loops
     kc.Gaussian(1.0)(X)
 assert "numba" in sys.modules
 """

@@ -86,7 +86,7 @@ def compare(before: Path, only: str, repeats: int) -> list[str]:
             workers = [Worker(before), Worker(ROOT)]
             first = [worker.ask(job=job.name, size=size) for worker in workers]
             pairs = [[worker.ask() for worker in workers] for _ in range(repeats)]
-            room = [worker.ask(memory=True) + 2**20 for worker in workers]  # below 1 MB nobody cares
+            room = [worker.ask(memory=True) + 2**20 for worker in workers]  # differences below 1 MB do not count
             for worker in workers:
                 worker.close()
             ratios = [then / now for then, now in pairs]
