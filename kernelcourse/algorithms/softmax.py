@@ -150,7 +150,7 @@ def primal_softmax(
     tol: float = 1e-8,
     max_iterations: int = 300,
 ) -> Array:
-    r"""Primal weights $W$, (D, k), by Newton's method: the twin of `kernel_softmax`, $W = \Phi^\top A$. They minimise
+    r"""Primal weights $W$, (D, k), by Newton's method: `kernel_softmax` in the primal, $W = \Phi^\top A$. They minimise
 
     $$J(W) = -\sum_i \log \operatorname{softmax}(\Phi W)_{i, \text{label}_i} + \tfrac{\text{ridge}}{2} \|W\|_F^2.$$
 
