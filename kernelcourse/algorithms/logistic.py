@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..linalg import conjugate_gradients, refuse_indefinite
 from ..seam import definition
 from ..validation import Array, generator, numeric, points, real, square, vector, warn, whole, zero_one
-from .newton import newton, positive_ridge, solve_weighted
+from .newton import positive_ridge, solve_weighted, zero_of_gradient
 
 __all__ = [
     "LogisticFit", "logistic", "logistic_functional_gradient", "logistic_gradient", "logistic_gradient_descent",
@@ -209,7 +209,7 @@ def logistic_newton(
         return -solve_weighted(K, expit(f) * expit(-f), r, ridge)  # s(-f) is 1 - s(f)
 
     start, scale = np.zeros(len(K)), np.trace(K) / len(K)
-    found = newton(start, gradient, direction, ridge, scale, tol, max_iterations, name="logistic_newton")
+    found = zero_of_gradient(start, gradient, direction, ridge, scale, tol, max_iterations, name="logistic_newton")
     return LogisticFit(*found, _objective(found[0], K @ found[0], y, ridge))
 
 
@@ -262,8 +262,8 @@ def newton_by_products(K: Array, y: Array, *, ridge: float, tol: float, max_prod
         products += len(residuals) + 1
         return d if residuals and residuals[-1] <= accuracy else np.zeros_like(x)
 
-    start = np.zeros((2, len(y)))
-    (a, _), _, norm = newton(start, gradient, direction, ridge, ridge, tol, max_products, weights=lambda x: x[0])
+    limits = (ridge, ridge, tol, max_products)
+    (a, _), _, norm = zero_of_gradient(np.zeros((2, len(y))), gradient, direction, *limits, weights=lambda x: x[0])
     if norm > tol * min(1.0, ridge * np.abs(a).max()):
         return None
     f = K @ a  # afresh: rounding has gathered in the other

@@ -1,8 +1,9 @@
-"""Newton's method, as logistic and softmax regression use it: halved steps, and a ridge that comes down by decades."""
+"""Newton's method: steps that are halved until they help, and a ridge that comes down by decades."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,30 @@ from ..validation import Array, real, warn, whole
 
 
 def newton(
+    x: Array,
+    at: Callable[[Array], tuple[Any, ...]],
+    step: Callable[[Array, tuple[Any, ...]], tuple[Array, float] | None],
+    smallest: float,
+) -> tuple[Array, tuple[Any, ...], int]:
+    """Newton's method from x: where it ends, what `at` knows there, and the steps that led there.
+
+    `at(x)` begins with the number that is to fall. `step(x, at(x))` is a step and the fall that it promises, or None
+    where x is good enough. A step is halved until a share of the promise is kept; if not even `smallest` of it helps,
+    only rounding is left.
+    """
+    here, taken = at(x), 0
+    while (found := step(x, here)) is not None:
+        d, promise = found
+        t = 1.0
+        while not (there := at(x + t * d))[0] <= here[0] - 1e-4 * t * promise:
+            t /= 2
+            if t <= smallest:
+                return x, here, taken
+        x, here, taken = x + t * d, there, taken + 1
+    return x, here, taken
+
+
+def zero_of_gradient(
     x: Array,
     gradient: Callable[[Array, float], Array],
     direction: Callable[[Array, Array, float], Array],
@@ -24,29 +49,35 @@ def newton(
 ) -> tuple[Array, int, float]:
     """A zero of `gradient` at the ridge, the steps that led there and the largest entry left over.
 
-    The ridge comes down by decades from about `scale`, each solution the start of the next. A step is halved until the
-    gradient's norm falls. The norm is the measure, not the objective: close to the minimum the objective no longer
-    changes in its last digit while the gradient still has half its digits to lose. `weights` are what the ridge
-    penalises, where that is not all of x. With a `name` it warns if an entry above `tol` is left.
+    The ridge comes down by decades from about `scale`, each solution the start of the next. What falls is the
+    gradient's norm, not the objective: close to the minimum the objective no longer changes in its last digit while
+    the gradient still has half its digits to lose. `weights` are what the ridge penalises, where that is not all of x.
+    With a `name` it warns if an entry above `tol` is left.
     """
     tol, max_iterations = real(tol, "tol", above=0), whole(max_iterations, "max_iterations", at_least=1)
     decades = max(0, int(np.log10(max(scale, ridge)) - np.log10(ridge)))
     rough = 0.02 * np.abs(gradient(x, ridge)).max()  # good enough for the start of the next ridge
     iterations = 0
     for now in [ridge * 10.0**j for j in range(decades, 0, -1)] + [ridge]:
-        while iterations < max_iterations:
+        left = max_iterations - iterations
+
+        def at(x: Array, now: float = now) -> tuple[float, Array]:
             g = gradient(x, now)
+            return float(np.linalg.norm(g)), g
+
+        def step(x: Array, here: tuple[Any, ...], now: float = now) -> tuple[Array, float] | None:
+            nonlocal left
+            norm, g = here
             # Where every point is fitted well both terms of the gradient are small: tol is then relative to them.
             goal = tol * min(1.0, ridge * np.abs(weights(x)).max()) if now == ridge else rough
-            if np.abs(g).max() <= goal:
-                break
-            d, t = direction(x, g, now), 1.0
-            while t > 1e-10 and not np.linalg.norm(gradient(x + t * d, now)) <= (1 - 1e-4 * t) * np.linalg.norm(g):
-                t /= 2
-            if t <= 1e-10:
-                break  # no step helps: only rounding is left
-            x, iterations = x + t * d, iterations + 1
-    norm = float(np.abs(gradient(x, ridge)).max())
+            if left == 0 or np.abs(g).max() <= goal:
+                return None
+            left -= 1
+            return direction(x, g, now), norm
+
+        x, (_, g), taken = newton(x, at, step, smallest=1e-10)
+        iterations += taken
+    norm = float(np.abs(g).max())
     if name is not None and norm > tol:
         warn(
             f"{name} stopped after {iterations} iterations with gradient norm {norm:.1e} > tol={tol:g}; "

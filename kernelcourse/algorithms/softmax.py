@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..linalg import refuse_indefinite, solve_ridge
 from ..validation import Array, points, real, same_length, square, vector, whole
-from .newton import newton, positive_ridge, solve_weighted
+from .newton import positive_ridge, solve_weighted, zero_of_gradient
 
 __all__ = [
     "cross_entropy", "kernel_softmax", "one_hot", "primal_softmax", "softmax", "softmax_functional_gradient",
@@ -138,7 +138,7 @@ def kernel_softmax(
         return (E @ g + e).T
 
     start, scale = np.zeros(Y.shape), np.trace(K) / len(K)
-    return newton(start, gradient, direction, ridge, scale, tol, max_iterations, name="kernel_softmax")[0]
+    return zero_of_gradient(start, gradient, direction, ridge, scale, tol, max_iterations, name="kernel_softmax")[0]
 
 
 def primal_softmax(
@@ -175,7 +175,7 @@ def primal_softmax(
         return solve_ridge(H, -G.T.ravel(), ridge, quiet=True).reshape(k, D).T
 
     start, scale = np.zeros((D, k)), (Phi**2).sum() / len(Phi)
-    return newton(start, gradient, direction, ridge, scale, tol, max_iterations, name="primal_softmax")[0]
+    return zero_of_gradient(start, gradient, direction, ridge, scale, tol, max_iterations, name="primal_softmax")[0]
 
 
 def _softmax(Z: Array) -> Array:

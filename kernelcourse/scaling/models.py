@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms.logistic import logistic
+from ..algorithms.newton import newton
 from ..linalg import add_squares, cholesky, cholesky_solve, conjugate_gradients, triangular_solve
 from ..validation import Array, real, vector, warn, whole
 from .blocks import MEMORY, Rows, sum_over_blocks
@@ -237,21 +238,18 @@ def _newton(
         Pw = P @ w
         return float(value + ridge / 2 * (w @ Pw)), slope + ridge * Pw, H
 
+    def step(w: Array, here: tuple[Any, ...], tol: float) -> tuple[Array, float] | None:
+        objective, gradient, H = here
+        if passes >= most:
+            return None
+        d = -cholesky_solve(cholesky(H + ridge * P), gradient)
+        promise = -float(gradient @ d)  # twice what the quadratic model expects to gain
+        return None if promise <= 2 * tol * objective else (d, promise)
+
     w = np.zeros(features.m)
     for loss, tol in losses:
-        (objective, gradient, H), enough = at(w, loss), False
-        while passes < most and not enough:
-            d = -cholesky_solve(cholesky(H + ridge * P), gradient)
-            promise = -float(gradient @ d)  # twice what the quadratic model expects to gain
-            step, enough = 1.0, promise <= 2 * tol * objective
-            while not enough:  # the step is halved until the objective falls
-                trial = at(w + step * d, loss)
-                if trial[0] <= objective - 1e-4 * step * promise:
-                    w, (objective, gradient, H) = w + step * d, trial
-                    break
-                step /= 2
-                enough = step < 1e-6  # no step helps: only rounding is left
-    return NewtonFit(w, passes, objective), enough
+        w, (objective, *_), _ = newton(w, partial(at, loss=loss), partial(step, tol=tol), smallest=1e-6)
+    return NewtonFit(w, passes, objective), passes < most
 
 
 def _newton_terms(features: FeatureMap, P: Any, y: Any, *, loss: Loss, w: Array, memory: int) -> tuple[Any, ...]:

@@ -1,8 +1,9 @@
 """`make bench-before BEFORE=<revision>`: is anything slower, or larger, than it was?
 
 The jobs of the comparison with peers, ours alone: one process for the revision and one for the present state, in turns,
-at the size of the table and at a small one, where checks and set-up are what counts. Prints before / now, medians and
-quartiles, for the time of the first call, of a later call, and for the memory that a call needs at its peak.
+at the size of the table and at a small one, where checks and set-up are what counts; and those of `large_jobs.py`.
+Prints before / now, medians and quartiles, for the time of the first call, of a later call, and for the memory that a
+call needs at its peak.
 """
 
 from __future__ import annotations
@@ -17,18 +18,21 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SMALL = 200
+SMALL, LARGE = 200, 20_000
 ENOUGH = 0.9
+BRIEF = 0.02  # seconds: what takes less is called several times on the clock
 
 WORKER = """
-import gc, json, sys, tracemalloc
-from time import perf_counter
+import gc, json, runpy, sys, tracemalloc
+from timeit import timeit
 from tests.benchmarks.bench_peers import JOBS
 
 jobs, task = {job.name: job for job in JOBS}, None
 for line in sys.stdin:
     asked = json.loads(line)
-    if asked.get("job"):
+    if asked.get("large"):
+        task = runpy.run_path(sys.argv[1])["tasks"](asked["size"])[asked["large"]]
+    elif asked.get("job"):
         task = jobs[asked["job"]].build(asked["size"] or jobs[asked["job"]].size).ours
     gc.collect()
     if asked.get("memory"):
@@ -37,9 +41,8 @@ for line in sys.stdin:
         answer = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     else:
-        start = perf_counter()
-        task()
-        answer = perf_counter() - start
+        times = asked.get("times", 1)
+        answer = timeit(task, number=times) / times
     print(json.dumps(answer), flush=True)
 """
 
@@ -50,7 +53,7 @@ class Worker:
     def __init__(self, checkout: Path) -> None:
         env = os.environ | {"PYTHONPATH": str(checkout), "PYTHONSAFEPATH": "1"}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", WORKER],
+            [sys.executable, "-c", WORKER, str(Path(__file__).with_name("large_jobs.py"))],
             cwd=checkout,
             env=env,
             text=True,
@@ -72,33 +75,41 @@ class Worker:
         self.process.wait()
 
 
+def cells() -> list[tuple[str, dict[str, object]]]:
+    """A name for each cell of the table, and what a worker is asked for it."""
+    from tests.benchmarks import bench_peers, large_jobs
+
+    peers = [(job.name, {"job": job.name, "size": size}) for job in bench_peers.JOBS for size in (SMALL, None)]
+    large = [(name, {"large": name, "size": size}) for name in large_jobs.tasks(SMALL) for size in (SMALL, LARGE)]
+    return [*peers, *large]
+
+
 def compare(before: Path, only: str, repeats: int) -> list[str]:
     """A line for each job and size; the names of those that are slower or larger come back."""
-    from tests.benchmarks.bench_peers import JOBS
-
     worse = []
     print("| job | size | before (s) | now (s) | before / now | quartiles | first call | memory |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
-    for job in JOBS:
-        for size in (SMALL, None):
-            if only not in job.name.lower():
-                continue
-            workers = [Worker(before), Worker(ROOT)]
-            first = [worker.ask(job=job.name, size=size) for worker in workers]
-            pairs = [[worker.ask() for worker in workers] for _ in range(repeats)]
-            room = [worker.ask(memory=True) + 2**20 for worker in workers]  # differences below 1 MB do not count
-            for worker in workers:
-                worker.close()
-            ratios = [then / now for then, now in pairs]
-            low, middle, high = statistics.quantiles(ratios, n=4)
-            seconds = [statistics.median(pair[side] for pair in pairs) for side in (0, 1)]
-            if middle < ENOUGH or room[1] > room[0] / ENOUGH:
-                worse.append(f"{job.name} ({size or 'full size'})")
-            print(
-                f"| {job.name} | {size or 'full'} | {seconds[0]:.4g} | {seconds[1]:.4g} | {middle:.2f} "
-                f"| {low:.2f} to {high:.2f} | {first[0] / first[1]:.2f} | {room[0] / room[1]:.2f} |",
-                flush=True,
-            )
+    for name, asked in cells():
+        if only not in name.lower():
+            continue
+        workers = [Worker(before), Worker(ROOT)]
+        first = [worker.ask(**asked) for worker in workers]
+        times = int(max(1, BRIEF // min(worker.ask() for worker in workers)))
+        pairs = [[worker.ask(times=times) for worker in workers] for _ in range(repeats)]
+        room = [worker.ask(memory=True) + 2**20 for worker in workers]  # differences below 1 MB do not count
+        for worker in workers:
+            worker.close()
+        ratios = [then / now for then, now in pairs]
+        low, middle, high = statistics.quantiles(ratios, n=4)
+        seconds = [statistics.median(pair[side] for pair in pairs) for side in (0, 1)]
+        size = asked["size"] or "full"
+        if middle < ENOUGH or room[1] > room[0] / ENOUGH:
+            worse.append(f"{name} ({size})")
+        print(
+            f"| {name} | {size} | {seconds[0]:.4g} | {seconds[1]:.4g} | {middle:.2f} "
+            f"| {low:.2f} to {high:.2f} | {first[0] / first[1]:.2f} | {room[0] / room[1]:.2f} |",
+            flush=True,
+        )
     return worse
 
 
