@@ -17,8 +17,8 @@ DENSE = 0.1  # of the counts not 0: then a product of whole matrices is faster t
 
 @accelerates(CountKernel.formula)
 def count_gram(kernel: CountKernel, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
-    row, column, value, shape = entries(X if Z is X else [*X, *Z])
-    C = csr_array((value, column, np.searchsorted(row, np.arange(shape[0] + 1))), shape=shape)
+    lengths, columns, values, shape = entries(X if Z is X else [*X, *Z])
+    C = csr_array((values, columns, np.append(0, np.cumsum(lengths, dtype=np.int32))), shape=shape)
     C.sort_indices()  # every sum then runs in the same order, and the Gram matrix is symmetric to the last digit
     if C.nnz > DENSE * np.prod(shape):
         C = C.toarray()

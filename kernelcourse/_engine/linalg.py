@@ -81,8 +81,12 @@ def solve_ridges(K: Array, t: Array, ridges: Array) -> Array:
     if n == 1 or np.min(ridges) <= 1e3 * n * EPS * largest_row_sum(K):
         return NotImplemented
     H, d, e, tau, _ = lapack.dsytrd(K, lower=1, lwork=int(lapack.dsytrd_lwork(n, lower=1)[0]))
-    # Q leaves the first entry alone; below, it is a product of reflections that H holds under its diagonal.
-    reflections = np.asfortranarray(H[1:, : n - 1])
+    # Q leaves the first entry alone; below, it is a product of reflections that H holds under its diagonal. They are
+    # moved together where they stand, column by column: a copy would be as large as K.
+    flat = H.ravel(order="K")
+    for j in range(n - 1):
+        flat[j * (n - 1) : (j + 1) * (n - 1)] = flat[j * n + 1 : (j + 1) * n]
+    reflections = flat[: (n - 1) ** 2].reshape(n - 1, n - 1, order="F")
 
     def rotate(B: Array, trans: str) -> Array:
         below = np.asfortranarray(B[1:])

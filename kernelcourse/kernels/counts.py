@@ -116,13 +116,14 @@ class CountKernel(ObjectKernel):
 
 
 def entries(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashable] | None = None) -> tuple[Any, ...]:
-    """The counts as rows (sorted), columns and values of a matrix, and its shape: one row per object, one column per
-    part, of those stated or of those met."""
+    """The counts as a matrix by rows: entries in each row, their columns and values, and the shape. One row per object,
+    one column per part, of those stated or of those met."""
     column: dict[Hashable, int] = defaultdict(count().__next__) if parts is None else dict(zip(parts, count()))
-    values = np.fromiter(chain.from_iterable(counts.values() for counts in counted), dtype=float)
-    columns = np.fromiter(map(column.__getitem__, chain.from_iterable(counted)), dtype=np.int64)
-    row = np.repeat(np.arange(len(counted)), [len(counts) for counts in counted])
-    return row, columns, values, (len(counted), len(column))
+    lengths = [len(counts) for counts in counted]
+    total = sum(lengths)
+    values = np.fromiter(chain.from_iterable(counts.values() for counts in counted), dtype=float, count=total)
+    columns = np.fromiter(map(column.__getitem__, chain.from_iterable(counted)), dtype=np.int32, count=total)
+    return lengths, columns, values, (len(counted), len(column))
 
 
 def count_matrix(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashable] | None = None) -> Array:
@@ -132,9 +133,9 @@ def count_matrix(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashabl
     array([[2., 1.],
            [0., 3.]])
     """
-    row, column, value, shape = entries(counted, parts)
+    lengths, columns, values, shape = entries(counted, parts)
     C = np.zeros(shape)
-    C[row, column] = value
+    C[np.repeat(np.arange(len(counted)), lengths), columns] = values
     return C
 
 
