@@ -17,10 +17,13 @@ DENSE = 0.1  # of the counts not 0: then a product of whole matrices is faster t
 
 @accelerates(CountKernel.formula)
 def count_gram(kernel: CountKernel, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
-    lengths, columns, values, shape = entries(X if Z is X else [*X, *Z])
-    C = csr_array((values, columns, np.append(0, np.cumsum(lengths, dtype=np.int32))), shape=shape)
-    C.sort_indices()  # every sum then runs in the same order, and the Gram matrix is symmetric to the last digit
-    if C.nnz > DENSE * np.prod(shape):
-        C = C.toarray()
+    C = matrix(X if Z is X else [*X, *Z])
     K = C @ C.T if Z is X else C[: len(X)] @ C[len(X) :].T
     return K if isinstance(K, np.ndarray) else K.toarray()
+
+
+def matrix(counted: Sequence[Mapping[Any, float]]) -> Any:
+    lengths, columns, values, shape = entries(counted)
+    C = csr_array((values, columns, np.append(0, np.cumsum(lengths, dtype=np.int32))), shape=shape)
+    C.sort_indices()  # every sum then runs in the same order, and the Gram matrix is symmetric to the last digit
+    return C.toarray() if C.nnz > DENSE * np.prod(shape) else C
