@@ -1,7 +1,7 @@
 #!/bin/sh
 # System packages that tests need. Without rights to install them the tests concerned skip and say why.
 missing=""
-command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
+{ command -v chromium-headless-shell || command -v chromium; } >/dev/null 2>&1 || missing="$missing chromium-headless-shell"
 command -v bwrap >/dev/null 2>&1 || missing="$missing bubblewrap"
 python3 -c 'import ctypes; ctypes.CDLL("libseccomp.so.2")' 2>/dev/null || missing="$missing libseccomp2"
 [ -z "$missing" ] && exit 0
