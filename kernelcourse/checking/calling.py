@@ -136,12 +136,13 @@ def student_line(error: BaseException) -> str:
 
     Frames of installed packages and of these checks are no help to a student; the deepest of the others is.
     """
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith((_LIBRARY, sys.prefix, sys.base_prefix, "<frozen"))
-        and "site-packages" not in frame.filename
-    ]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_students(frame.filename)]
     if not frames or not frames[-1].line:
         return ""
     return f"line {frames[-1].lineno} of {frames[-1].name}:  {frames[-1].line}"
+
+
+def is_students(filename: str) -> bool:
+    """Whether code is the student's own: neither ours nor that of an installed package."""
+    ours = filename.startswith((_LIBRARY, sys.prefix, sys.base_prefix, "<frozen"))
+    return not ours and "site-packages" not in filename

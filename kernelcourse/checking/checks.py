@@ -8,9 +8,13 @@ from types import ModuleType
 from typing import Any
 
 from ..validation import whole
+from .calling import student_line
 from .cases import case_generator
+from .limits import TookTooLong, seconds_per_piece, time_limit
 from .piece import Claim, Piece
-from .report import CheckFailed, Partial, Passed, Verdict
+from .report import CheckFailed, Partial, Passed, Result, Verdict
+
+ENDLESS = "endless"
 
 
 class Checks:
@@ -19,6 +23,7 @@ class Checks:
     def __init__(self, pieces: Iterable[Piece | Claim], *, seed: int) -> None:
         self.pieces = {piece.name: piece for piece in pieces}
         self.seed = whole(seed, "seed")
+        self.seconds = seconds_per_piece()
 
     def __call__(self, **answers: Callable[..., Any]) -> Verdict:
         """Hold the answers against the reference; raise `CheckFailed` if none of them is right."""
@@ -33,13 +38,31 @@ class Checks:
         for name, answer in answers.items():
             if name not in self.pieces:
                 raise TypeError(f"no piece is called {name!r}; this assignment has {', '.join(self.pieces)}")
-            rng = case_generator(self.seed, name, hidden=hidden)
-            results.append(self.pieces[name].examine(answer, rng, hidden=hidden))
+            results.append(self._examine(name, answer, hidden=hidden))
         if all(result.passed for result in results):
             return Passed(results)
         if any(result.passed for result in results):
             return Partial(results)
         raise CheckFailed(Verdict(results))
+
+    def _examine(self, name: str, answer: Callable[..., Any], *, hidden: bool) -> Result:
+        piece, rng = self.pieces[name], case_generator(self.seed, name, hidden=hidden)
+        try:
+            with time_limit(self.seconds):
+                return piece.examine(answer, rng, hidden=hidden)
+        except TookTooLong as late:
+            line = "" if hidden else student_line(late)
+            return Result(
+                name,
+                piece.points,
+                cases=1,
+                wrong=1,
+                problem=f"It did not come to an end: stopped after {self.seconds:g} seconds.",
+                details=(("where", line),) if line else (),
+                hint="Which line ends the loop, and does it ever run? If the answer is only slow: `check.seconds = 60`.",
+                mistake=ENDLESS,
+                hidden=hidden,
+            )
 
 
 def catalogue(notebook: str) -> ModuleType:

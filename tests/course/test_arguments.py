@@ -24,8 +24,11 @@ GRADE = {
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("check a.ipynb", {"notebook": Path("a.ipynb"), "timeout": 120}),
-        ("check a.ipynb --timeout 5", {"notebook": Path("a.ipynb"), "timeout": 5}),
+        ("check a.ipynb", {"notebook": Path("a.ipynb"), "timeout": 10, "piece": [], "why": False, "watch": False}),
+        (
+            "check a.ipynb --timeout 5 --piece f --piece g --why --watch",
+            {"notebook": Path("a.ipynb"), "timeout": 5, "piece": ["f", "g"], "why": True, "watch": True},
+        ),
         ("release", {"assignments": [], "term": None, **HERE}),
         ("release 01-a 02-b --term 2027-spring", {"assignments": ["01-a", "02-b"], "term": "2027-spring", **HERE}),
         ("grade 01-a", {**GRADE, **HERE}),
@@ -47,7 +50,9 @@ def test_every_argument_is_understood(line, expected):
     assert {name: arguments[name] for name in expected} == expected
 
 
-@pytest.mark.parametrize("line", ["", "grades 01-a", "grade", "report", "new", "check", "grade 01-a --jobs many"])
+@pytest.mark.parametrize(
+    "line", ["", "grades 01-a", "grade", "report", "new", "check", "grade 01-a --jobs many", "check a --timeout 0"]
+)
 def test_what_is_missing_or_misspelt_is_said(line, capsys):
     with pytest.raises(SystemExit) as ended:
         main(line.split())
