@@ -59,7 +59,7 @@ class Checks:
                 wrong=1,
                 problem=f"It did not come to an end: stopped after {self.seconds:g} seconds.",
                 details=(("where", line),) if line else (),
-                hint="Which line ends the loop, and does it ever run? If the answer is only slow: `check.seconds = 60`.",
+                hint="Which line ends the loop, and does it ever run? If it is only slow: `check.seconds = 60`.",
                 mistake=ENDLESS,
                 hidden=hidden,
             )

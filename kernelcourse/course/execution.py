@@ -32,7 +32,7 @@ _GRACE = 5.0  # seconds that a hanging process gets to write where it is
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of a cell: its outputs; if it brought the kernel down a sentence on that, and the line if it is known."""
+    """What came of a cell: its outputs; if it brought the kernel down, a sentence on that and the line, if known."""
 
     outputs: list[Any] = field(default_factory=list)
     trouble: str = ""

@@ -8,7 +8,8 @@ import re
 import jupytext
 import matplotlib.pyplot  # noqa: F401 - once here, not in every copy of this process
 from IPython.core.interactiveshell import InteractiveShell
-from nbgrader.utils import compute_checksum
+from nbclient import NotebookClient
+from nbgrader.utils import compute_checksum, determine_grade
 from nbgrader.validator import Validator
 from traitlets.config import Config
 
@@ -211,6 +212,16 @@ def run_cells(notebook, folder, connection):
     connection.send(failed)
 
 
+def test_run_all_reaches_the_end_of_an_untouched_notebook_and_nbgrader_gives_nothing(tmp_path):
+    """In a kernel that stops at errors, but for those of cells that may raise one."""
+    notebook = Graded(HERE, HERE, MODEL, None).released()
+    resources = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, timeout=PATIENCE, startup_timeout=PATIENCE, resources=resources).execute()
+    assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code")
+    checks = [cell for cell in notebook.cells if grade_meta(cell).get("grade") and cell.cell_type == "code"]
+    assert [determine_grade(cell)[0] for cell in checks] == [0] * len(checks)
+
+
 def test_nbgrader_validates_a_perfect_submission(tmp_path):
     graded = Graded(HERE, HERE, MODEL, None)
     write_notebook(graded.perfect(), tmp_path / "perfect.ipynb")
@@ -218,11 +229,12 @@ def test_nbgrader_validates_a_perfect_submission(tmp_path):
     assert Validator(config=patient).validate(str(tmp_path / "perfect.ipynb")) == {}
 
 
-def test_the_released_checks_bear_their_checksums(graded):
-    """By which nbgrader's validation tells that a student has changed one."""
+def test_the_released_checks_bear_their_checksums_and_the_tag_of_cells_that_may_fail(graded):
+    """By the checksums nbgrader's validation tells that a student has changed one."""
     for grade_id in graded.check_cells():
         cell = cell_by_id(graded.released(), grade_id)
         assert grade_meta(cell)["checksum"] == compute_checksum(cell)
+        assert "raises-exception" in cell.metadata["tags"]  # or *Run All* would stop there
 
 
 def test_nbgrader_exports_the_grades(graded, tmp_path):
