@@ -16,6 +16,7 @@ from .proxy import RemoteFunction
 from .sandbox import Died, Limits, Sandbox
 from .secret import fingerprint, grading_folder, revealed, secret_seed
 from .session import Session
+from .student_copy import MAY_FAIL, link_texts, surround
 from .transplant import Cell, Ending, transplant
 from .verdict import Hearing, Judge, bound_names
 
@@ -28,15 +29,25 @@ NOT_RUN = {
 }
 
 
-class StableNotebook(NbGraderPreprocessor):
-    """The last step of a release: nothing in the notebook depends on when, where or by whom it was made.
+class StudentCopy(NbGraderPreprocessor):
+    """A step of a release: links to the book, a cell that installs, one that counts, and no stop at a check."""
 
-    A check that fails does not stop *Run All*: its cell carries the tag that Jupyter knows for this.
-    """
+    book = Unicode(help="address of the published book, for links").tag(config=True)
+    package = Unicode(help="what `%pip install` fetches where kernelcourse is missing").tag(config=True)
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         for cell in filter(_is_check, nb.cells):
-            cell.metadata["tags"] = sorted({*cell.metadata.get("tags", []), "raises-exception"})
+            cell.metadata["tags"] = sorted({*cell.metadata.get("tags", []), MAY_FAIL})
+        surround(nb, self.book, self.package)
+        if self.book:
+            link_texts(nb, resources["nbgrader"]["notebook"], self.book)
+        return nb, resources
+
+
+class StableNotebook(NbGraderPreprocessor):
+    """The last step of a release: nothing in the notebook depends on when, where or by whom it was made."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         give_stable_ids(nb)
         strip_noise(nb)
         return nb, resources

@@ -29,6 +29,8 @@ GRADE = {
             "check a.ipynb --timeout 5 --piece f --piece g --why --watch",
             {"notebook": Path("a.ipynb"), "timeout": 5, "piece": ["f", "g"], "why": True, "watch": True},
         ),
+        ("progress", {"folder": Path(), "page": None}),
+        ("progress mine --page p.html", {"folder": Path("mine"), "page": Path("p.html")}),
         ("release", {"assignments": [], "term": None, **HERE}),
         ("release 01-a 02-b --term 2027-spring", {"assignments": ["01-a", "02-b"], "term": "2027-spring", **HERE}),
         ("grade 01-a", {**GRADE, **HERE}),
