@@ -6,6 +6,7 @@ from kernelcourse.course.preprocessors import (
     GradeSafely,
     HideTests,
     NoteUnsafe,
+    ShowRubric,
     StableNotebook,
     StudentCopy,
     Transplant,
@@ -33,7 +34,7 @@ ours = {Execute: [GradeSafely], SaveAutoGrades: [SaveAutoGrades, NoteUnsafe]}
 c.Autograde.autograde_preprocessors = [
     step for stock in Autograde().autograde_preprocessors for step in ours.get(stock, [stock])
 ]
-c.GenerateFeedback.preprocessors = [HideTests, *GenerateFeedback().preprocessors]
+c.GenerateFeedback.preprocessors = [HideTests, ShowRubric, *GenerateFeedback().preprocessors]
 
 # A student's cell, or the calls of one function in a check, may take this many seconds.
 c.GradeSafely.timeout = 60

@@ -16,6 +16,7 @@ from .proxy import RemoteFunction
 from .sandbox import Died, Limits, Sandbox
 from .secret import fingerprint, grading_folder, revealed, secret_seed
 from .session import Session
+from .solution import rubric
 from .student_copy import MAY_FAIL, link_texts, surround
 from .transplant import Cell, Ending, transplant
 from .verdict import Hearing, Judge, bound_names
@@ -189,6 +190,20 @@ class NoteUnsafe(NbGraderPreprocessor):
                 for comment in submitted.comments:
                     comment.auto_comment = " ".join(filter(None, (comment.auto_comment, UNSAFE)))
                 gradebook.db.commit()
+        return nb, resources
+
+
+class ShowRubric(NbGraderPreprocessor):
+    """A step of feedback: below a written answer stands what it was graded by."""
+
+    rubric = Bool(True, help="show the rubrics of written answers in the feedback").tag(config=True)
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        ours = resources["nbgrader"]
+        source = _course_root(self) / "solutions" / ours["assignment"] / f"{ours['notebook']}.md"
+        for cell in nb.cells:
+            if self.rubric and source.is_file() and utils.is_grade(cell) and utils.is_solution(cell):
+                cell.source = "\n\n".join(filter(None, (cell.source, rubric(source, _grade_id(cell)))))
         return nb, resources
 
 

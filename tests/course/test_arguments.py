@@ -42,6 +42,11 @@ GRADE = {
         ),
         ("report 01-a", {"assignment": "01-a", "out": None, **HERE}),
         ("report 01-a --out r.html --course c", {"assignment": "01-a", "out": Path("r.html"), "course": Path("c")}),
+        ("solution 01", {"assignment": "01", "notebook": None, "out": None, **HERE}),
+        (
+            "solution 01 --notebook a.ipynb --out b.ipynb --course c",
+            {"assignment": "01", "notebook": Path("a.ipynb"), "out": Path("b.ipynb"), "course": Path("c")},
+        ),
         ("new 12-strings", {"name": "12-strings", **HERE}),
     ],
 )

@@ -94,6 +94,15 @@ def test_the_round_trip_through_jupytext_loses_nothing(source):
         assert [dict(c.metadata) for c in back.cells] == [dict(c.metadata) for c in notebook.cells]
 
 
+def test_figures_ask_only_for_pieces_that_were_checked_before(source):
+    tried = set()
+    for cell in read_source(source).cells:
+        if cell.cell_type == "code":
+            for names in re.findall(r"check\.passed\(([^)]*)\)", cell.source):
+                assert set(re.findall(r'"(\w+)"', names)) <= tried
+            tried |= set(re.findall(r"(\w+)=\1", cell.source))
+
+
 # The release
 
 
@@ -179,6 +188,9 @@ def test_feedback_shows_the_boxes_with_the_hints(shared_folder):
         for mistake in graded.mistaken.values():
             assert mistake is RAISES or mistake.hint in page
         assert "IndexError" in page
+        rubrics = [c.source.partition("**Rubric")[2] for c in graded.solution().cells if "**Rubric" in c.source]
+        assert rubrics and page.count("Rubric (2 points).") == len(rubrics)  # after the hand-in, and not before
+        assert "Write $w = " not in page  # the model answer is the solution's
 
 
 def test_nothing_is_written_to_stderr_which_would_cost_points(graded):
