@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
 import traceback
 import warnings
@@ -21,6 +22,7 @@ from .cases import Case
 
 _CHECKING = str(Path(__file__).parent)
 _LIBRARY = str(Path(__file__).parents[1])
+_INSTALLED = tuple({str(Path(os.__file__).parent), sys.prefix, sys.base_prefix} - {"/"})  # in a browser all is below /
 
 
 @dataclass(frozen=True)
@@ -144,5 +146,4 @@ def student_line(error: BaseException) -> str:
 
 def is_students(filename: str) -> bool:
     """Whether code is the student's own: neither ours nor that of an installed package."""
-    ours = filename.startswith((_LIBRARY, sys.prefix, sys.base_prefix, "<frozen"))
-    return not ours and "site-packages" not in filename
+    return not filename.startswith((_LIBRARY, "<frozen", *_INSTALLED)) and "site-packages" not in filename

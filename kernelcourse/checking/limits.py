@@ -61,9 +61,11 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 def _watch(look: Callable[..., None]) -> AbstractContextManager[None]:
+    if not hasattr(signal, "SIGALRM") or not hasattr(signal, "setitimer"):  # Windows; a browser
+        return _traced(look)
     try:
         previous = signal.signal(signal.SIGALRM, look)
-    except (AttributeError, ValueError):  # Windows has no such signal, and only the main thread may set one
+    except ValueError:  # only the main thread may do that
         return _traced(look)
     return _alarmed(previous)
 

@@ -23,15 +23,20 @@ def catching(Phi):
         return "caught"
 
 
-def without_signals(monkeypatch):
+def on_windows(monkeypatch):
     monkeypatch.delattr(signal, "SIGALRM", raising=False)
+
+
+def in_a_browser(monkeypatch):
+    monkeypatch.delattr(signal, "setitimer", raising=False)
+    monkeypatch.setattr(sys, "prefix", "/")
 
 
 def as_it_is(monkeypatch):
     pass
 
 
-@pytest.mark.parametrize("system", [as_it_is, without_signals])
+@pytest.mark.parametrize("system", [as_it_is, on_windows, in_a_browser])
 @pytest.mark.parametrize("answer", [endless, catching])
 def test_an_endless_loop_is_told_with_its_line_and_the_other_pieces_are_judged(system, answer, monkeypatch):
     system(monkeypatch)
