@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
 import traceback
 import warnings
@@ -21,6 +22,7 @@ from .cases import Case
 
 _CHECKING = str(Path(__file__).parent)
 _LIBRARY = str(Path(__file__).parents[1])
+_INSTALLED = tuple({str(Path(os.__file__).parent), sys.prefix, sys.base_prefix} - {"/"})  # in a browser all is below /
 
 
 @dataclass(frozen=True)
@@ -136,12 +138,12 @@ def student_line(error: BaseException) -> str:
 
     Frames of installed packages and of these checks are no help to a student; the deepest of the others is.
     """
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith((_LIBRARY, sys.prefix, sys.base_prefix, "<frozen"))
-        and "site-packages" not in frame.filename
-    ]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_students(frame.filename)]
     if not frames or not frames[-1].line:
         return ""
     return f"line {frames[-1].lineno} of {frames[-1].name}:  {frames[-1].line}"
+
+
+def is_students(filename: str) -> bool:
+    """Whether code is the student's own: neither ours nor that of an installed package."""
+    return not filename.startswith((_LIBRARY, "<frozen", *_INSTALLED)) and "site-packages" not in filename

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .book import NO_LINKS, Links
+
 _GREEN, _RED = "#1b6e2c", "#a3201d"
 
 
@@ -26,6 +28,7 @@ class Result:
     hint: str = ""
     mistake: str = ""
     hidden: bool = False
+    links: Links = NO_LINKS
 
     @property
     def passed(self) -> bool:
@@ -57,6 +60,7 @@ class Result:
             )
         if self.hint:
             body.append(textwrap.fill(f"Hint: {self.hint}", 100, subsequent_indent="      "))
+        body += [self.links.text] if self.links.text else []
         return "\n".join([self.title, *(textwrap.indent(part, "  ") for part in body)])
 
     @property
@@ -71,13 +75,13 @@ class Result:
             for name, value in self.details
         )
         table = f'<table style="color:inherit;background:none">{rows}</table>' if rows else ""
-        hint = f"<p><b>Hint:</b> {escape(self.hint)}</p>" if self.hint else ""
+        hint = f"<p><b>Hint:</b> {self.links.in_html(self.hint)}</p>" if self.hint else ""
         # an error's text may be a formula, and a formula may be a link: MathJax leaves <pre> alone
         wrapped = '<pre style="margin:1em 0;padding:0;border:0;color:inherit;background:none;font:inherit;'
         problem = f'{wrapped}white-space:pre-wrap">{escape(self.problem)}</pre>'
         return (
             f'<div style="border-left:4px solid {_RED};color:#222;background:#fdf3f2;padding:.3em .8em">'
-            f'<b style="color:{_RED}">{escape(self.title)}</b>{problem}{table}{hint}</div>'
+            f'<b style="color:{_RED}">{escape(self.title)}</b>{problem}{table}{hint}{self.links.html}</div>'
         )
 
     @property

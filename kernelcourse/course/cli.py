@@ -17,6 +17,8 @@ from .errors import CourseError
 
 COMMANDS = {
     "check": "run the visible checks of a notebook",
+    "progress": "show how far you are in all assignments",
+    "solution": "show a solution, if your instructor allows it by now",
     "release": "make the students' notebooks from the solutions",
     "grade": "grade submissions, each in a sandbox",
     "report": "write a page about the results of an assignment",
@@ -62,5 +64,6 @@ def _missing(command: str, module: str) -> str:
     if module in sys.stdlib_module_names:
         return f"needs {module}, which Python does not have here" + (f": {linux}" if linux else "")
     package = module.partition(".")[0]
-    extra = "cluster" if package in ("dask", "distributed") else "check" if command == "check" else "instructor"
+    students = {"check": "check", "progress": "check", "solution": "student"}
+    extra = "cluster" if package in ("dask", "distributed") else students.get(command, "instructor")
     return f'needs {package}: pip install "kernelcourse[{extra}]"' + (f" ({linux})" if linux else "")

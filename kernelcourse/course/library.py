@@ -58,10 +58,13 @@ _CHECKING = '''"""While grading, answers are judged outside the kernel; here `ch
 
 
 class _Silent:
-    def __call__(self, **answers):
+    def __call__(self, *names, **answers):
         pass
 
-    hidden = __call__
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
 
 
 class _Catalogue:

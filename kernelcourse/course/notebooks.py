@@ -22,6 +22,18 @@ def read_source(path: Path) -> Any:
     return notebook
 
 
+def read_notebook(path: Path) -> Any:
+    """The notebook that a file of Jupyter's holds, whoever wrote it."""
+    if not path.is_file():
+        raise CourseError(f"there is no notebook {path}")
+    import nbformat
+
+    try:
+        return nbformat.read(path, as_version=4)
+    except (ValueError, AttributeError, TypeError, KeyError) as error:  # nbformat's words for "not a notebook"
+        raise CourseError(f"{path} is not a notebook") from error
+
+
 def give_stable_ids(notebook: Any) -> None:
     """Name every cell after its grade_id, or after its position if it has none."""
     notebook.nbformat, notebook.nbformat_minor = 4, 5  # the first format with cell ids

@@ -16,6 +16,8 @@ from .proxy import RemoteFunction
 from .sandbox import Died, Limits, Sandbox
 from .secret import fingerprint, grading_folder, revealed, secret_seed
 from .session import Session
+from .solution import rubric
+from .student_copy import MAY_FAIL, link_texts, surround
 from .transplant import Cell, Ending, transplant
 from .verdict import Hearing, Judge, bound_names
 
@@ -26,6 +28,21 @@ NOT_RUN = {
     "name": "stdout",
     "text": "(Not run while grading: it uses a part of the library that this assignment asks you to write.)",
 }
+
+
+class StudentCopy(NbGraderPreprocessor):
+    """A step of a release: links to the book, a cell that installs, one that counts, and no stop at a check."""
+
+    book = Unicode(help="address of the published book, for links").tag(config=True)
+    package = Unicode(help="what `%pip install` fetches where kernelcourse is missing").tag(config=True)
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        for cell in filter(_is_check, nb.cells):
+            cell.metadata["tags"] = sorted({*cell.metadata.get("tags", []), MAY_FAIL})
+        surround(nb, self.book, self.package)
+        if self.book:
+            link_texts(nb, resources["nbgrader"]["notebook"], self.book)
+        return nb, resources
 
 
 class StableNotebook(NbGraderPreprocessor):
@@ -173,6 +190,20 @@ class NoteUnsafe(NbGraderPreprocessor):
                 for comment in submitted.comments:
                     comment.auto_comment = " ".join(filter(None, (comment.auto_comment, UNSAFE)))
                 gradebook.db.commit()
+        return nb, resources
+
+
+class ShowRubric(NbGraderPreprocessor):
+    """A step of feedback: below a written answer stands what it was graded by."""
+
+    rubric = Bool(True, help="show the rubrics of written answers in the feedback").tag(config=True)
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        ours = resources["nbgrader"]
+        source = _course_root(self) / "solutions" / ours["assignment"] / f"{ours['notebook']}.md"
+        for cell in nb.cells:
+            if self.rubric and source.is_file() and utils.is_grade(cell) and utils.is_solution(cell):
+                cell.source = "\n\n".join(filter(None, (cell.source, rubric(source, _grade_id(cell)))))
         return nb, resources
 
 

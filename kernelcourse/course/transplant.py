@@ -167,19 +167,19 @@ def with_names(cells: list[Cell], release: Any) -> list[Cell]:
     ours = {cell.source.strip(): name for name, cell in graded.items() if not _is_solution(cell)}
     if 2 * len(ours.keys() & {cell.text.strip() for cell in cells}) < len(ours):
         return cells
-    answers = {name: _defined([cell.source]) for name, cell in graded.items() if _is_solution(cell)}
+    answers = {name: defined_names([cell.source]) for name, cell in graded.items() if _is_solution(cell)}
     result = []
     for cell in cells:
         name = ours.get(cell.text.strip(), "")
         if cell.code and not name:
-            here = _defined([cell.text])
+            here = defined_names([cell.text])
             name = next((answer for answer, names in answers.items() if names and names <= here), "")
             answers.pop(name, None)
         result.append(replace(cell, grade_id=name) if name else cell)
     return result
 
 
-def _defined(texts: Iterable[str]) -> set[str]:
+def defined_names(texts: Iterable[str]) -> set[str]:
     """The names that cells seem to define. Nobody parses a stranger's program here: parsers can be made to crash."""
     return {name for text in texts for pair in _DEFINITION.findall(text) for name in pair if name}
 
@@ -213,10 +213,10 @@ def transplant(cells: list[Cell], release: Any) -> Any:
             room -= 1
             new = nbformat.v4.new_code_cell(cell.text) if cell.code else None
             added.setdefault(place, []).append(new or nbformat.v4.new_markdown_cell(without_markup(cell.text)))
-    elsewhere = _defined(cell.text for cell in cells if cell.code)
+    elsewhere = defined_names(cell.text for cell in cells if cell.code)
     for position, ours in enumerate(release.cells):
         if position not in seen and _is_solution(ours) and ours.cell_type == "code":
-            names = _defined([ours.source])
+            names = defined_names([ours.source])
             if names and names <= elsewhere:  # the stub would undo what stands in another cell
                 answers[position] = "# This cell was deleted; another one defines what it asks for."
     return _put_together(release, answers, added, seen)

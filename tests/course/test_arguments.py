@@ -24,8 +24,13 @@ GRADE = {
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("check a.ipynb", {"notebook": Path("a.ipynb"), "timeout": 120}),
-        ("check a.ipynb --timeout 5", {"notebook": Path("a.ipynb"), "timeout": 5}),
+        ("check a.ipynb", {"notebook": Path("a.ipynb"), "timeout": 10, "piece": [], "why": False, "watch": False}),
+        (
+            "check a.ipynb --timeout 5 --piece f --piece g --why --watch",
+            {"notebook": Path("a.ipynb"), "timeout": 5, "piece": ["f", "g"], "why": True, "watch": True},
+        ),
+        ("progress", {"folder": Path(), "page": None}),
+        ("progress mine --page p.html", {"folder": Path("mine"), "page": Path("p.html")}),
         ("release", {"assignments": [], "term": None, **HERE}),
         ("release 01-a 02-b --term 2027-spring", {"assignments": ["01-a", "02-b"], "term": "2027-spring", **HERE}),
         ("grade 01-a", {**GRADE, **HERE}),
@@ -37,6 +42,11 @@ GRADE = {
         ),
         ("report 01-a", {"assignment": "01-a", "out": None, **HERE}),
         ("report 01-a --out r.html --course c", {"assignment": "01-a", "out": Path("r.html"), "course": Path("c")}),
+        ("solution 01", {"assignment": "01", "notebook": None, "out": None, **HERE}),
+        (
+            "solution 01 --notebook a.ipynb --out b.ipynb --course c",
+            {"assignment": "01", "notebook": Path("a.ipynb"), "out": Path("b.ipynb"), "course": Path("c")},
+        ),
         ("new 12-strings", {"name": "12-strings", **HERE}),
     ],
 )
@@ -47,7 +57,9 @@ def test_every_argument_is_understood(line, expected):
     assert {name: arguments[name] for name in expected} == expected
 
 
-@pytest.mark.parametrize("line", ["", "grades 01-a", "grade", "report", "new", "check", "grade 01-a --jobs many"])
+@pytest.mark.parametrize(
+    "line", ["", "grades 01-a", "grade", "report", "new", "check", "grade 01-a --jobs many", "check a --timeout 0"]
+)
 def test_what_is_missing_or_misspelt_is_said(line, capsys):
     with pytest.raises(SystemExit) as ended:
         main(line.split())

@@ -8,7 +8,8 @@ import re
 import jupytext
 import matplotlib.pyplot  # noqa: F401 - once here, not in every copy of this process
 from IPython.core.interactiveshell import InteractiveShell
-from nbgrader.utils import compute_checksum
+from nbclient import NotebookClient
+from nbgrader.utils import compute_checksum, determine_grade
 from nbgrader.validator import Validator
 from traitlets.config import Config
 
@@ -91,6 +92,15 @@ def test_the_round_trip_through_jupytext_loses_nothing(source):
         back = jupytext.reads(jupytext.writes(notebook, fmt=form), fmt=form)
         assert cells(back) == cells(notebook)
         assert [dict(c.metadata) for c in back.cells] == [dict(c.metadata) for c in notebook.cells]
+
+
+def test_figures_ask_only_for_pieces_that_were_checked_before(source):
+    tried = set()
+    for cell in read_source(source).cells:
+        if cell.cell_type == "code":
+            for names in re.findall(r"check\.passed\(([^)]*)\)", cell.source):
+                assert set(re.findall(r'"(\w+)"', names)) <= tried
+            tried |= set(re.findall(r"(\w+)=\1", cell.source))
 
 
 # The release
@@ -178,6 +188,9 @@ def test_feedback_shows_the_boxes_with_the_hints(shared_folder):
         for mistake in graded.mistaken.values():
             assert mistake is RAISES or mistake.hint in page
         assert "IndexError" in page
+        rubrics = [c.source.partition("**Rubric")[2] for c in graded.solution().cells if "**Rubric" in c.source]
+        # this student has handed in the model answers, with their rubrics; feedback adds ours
+        assert rubrics and page.count("Rubric (2 points).") == 2 * len(rubrics)
 
 
 def test_nothing_is_written_to_stderr_which_would_cost_points(graded):
@@ -211,6 +224,16 @@ def run_cells(notebook, folder, connection):
     connection.send(failed)
 
 
+def test_run_all_reaches_the_end_of_an_untouched_notebook_and_nbgrader_gives_nothing(tmp_path):
+    """In a kernel that stops at errors, but for those of cells that may raise one."""
+    notebook = Graded(HERE, HERE, MODEL, None).released()
+    resources = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, timeout=PATIENCE, startup_timeout=PATIENCE, resources=resources).execute()
+    assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code")
+    checks = [cell for cell in notebook.cells if grade_meta(cell).get("grade") and cell.cell_type == "code"]
+    assert [determine_grade(cell)[0] for cell in checks] == [0] * len(checks)
+
+
 def test_nbgrader_validates_a_perfect_submission(tmp_path):
     graded = Graded(HERE, HERE, MODEL, None)
     write_notebook(graded.perfect(), tmp_path / "perfect.ipynb")
@@ -218,11 +241,12 @@ def test_nbgrader_validates_a_perfect_submission(tmp_path):
     assert Validator(config=patient).validate(str(tmp_path / "perfect.ipynb")) == {}
 
 
-def test_the_released_checks_bear_their_checksums(graded):
-    """By which nbgrader's validation tells that a student has changed one."""
+def test_the_released_checks_bear_their_checksums_and_the_tag_of_cells_that_may_fail(graded):
+    """By the checksums nbgrader's validation tells that a student has changed one."""
     for grade_id in graded.check_cells():
         cell = cell_by_id(graded.released(), grade_id)
         assert grade_meta(cell)["checksum"] == compute_checksum(cell)
+        assert "raises-exception" in cell.metadata["tags"]  # or *Run All* would stop there
 
 
 def test_nbgrader_exports_the_grades(graded, tmp_path):

@@ -1,0 +1,101 @@
+"""A limit on an answer's time: a check of an endless loop ends by itself.
+
+Where Python has SIGALRM (Linux, macOS) an alarm looks at the clocks ten times a second. Elsewhere (Windows, a browser,
+a thread) a trace function looks at them while lines of the student's code run. Neither can end a single call inside
+numpy that never returns: there the kernel has to be restarted, which `kernelcourse check` does by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import FrameType
+from typing import Any
+
+from .calling import is_students
+
+VARIABLE = "KERNELCOURSE_SECONDS"
+PATIENCE = 5  # times as many seconds by the clock, as for a cell that is graded
+_TICK = 0.1
+
+
+class TookTooLong(BaseException):
+    """The time is up. No `Exception`: an answer that catches those must not catch this one."""
+
+
+def seconds_per_piece() -> float:
+    """The processor time that the calls of one function may take in a check; the environment may say otherwise."""
+    text = os.environ.get(VARIABLE, "")
+    try:
+        seconds = float(text or 10)
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise ValueError(f"{VARIABLE} is {text!r}, but expected a positive number of seconds")
+    return seconds
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise `TookTooLong` in what runs within once it has used so much processor time.
+
+    By the clock it may take `PATIENCE` times as long: on a busy machine an honest answer waits for its turn.
+    """
+    cpu, clock = time.process_time(), time.monotonic()
+    over = False
+
+    def look(*_: Any) -> None:
+        late = time.process_time() - cpu > seconds or time.monotonic() - clock > PATIENCE * seconds
+        if late and not over:
+            raise TookTooLong
+
+    with _watch(look):
+        try:
+            yield
+        finally:
+            over = True
+
+
+def _watch(look: Callable[..., None]) -> AbstractContextManager[None]:
+    if not hasattr(signal, "SIGALRM") or not hasattr(signal, "setitimer"):  # Windows; a browser
+        return _traced(look)
+    try:
+        previous = signal.signal(signal.SIGALRM, look)
+    except ValueError:  # only the main thread may do that
+        return _traced(look)
+    return _alarmed(previous)
+
+
+@contextmanager
+def _alarmed(previous: Any) -> Iterator[None]:
+    timer = signal.setitimer(signal.ITIMER_REAL, _TICK, _TICK)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *timer)
+        signal.signal(signal.SIGALRM, previous or signal.SIG_DFL)
+
+
+@contextmanager
+def _traced(look: Callable[..., None]) -> Iterator[None]:
+    due = time.monotonic() + _TICK
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal due
+        if event == "call" and not is_students(frame.f_code.co_filename):
+            return None
+        if time.monotonic() > due:
+            due = time.monotonic() + _TICK
+            look()
+        return trace
+
+    previous = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(previous)
