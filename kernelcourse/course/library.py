@@ -201,7 +201,14 @@ def _build(place: Path, kept: set[str]) -> None:
             text if module in kept or path.stem == "__init__" else _without_bodies(text, module),
         )
     shutil.copytree(PACKAGE / "data", package / "data")
-    for name in ("course/__init__", "course/plain", "course/worker", "checking/calling", "checking/cases"):
+    for name in (
+        "course/__init__",
+        "course/plain",
+        "course/worker",
+        "checking/calling",
+        "checking/cases",
+        "checking/values",
+    ):
         _write(package / f"{name}.py", (PACKAGE / f"{name}.py").read_text(encoding="utf-8"))
     _write(package / "checking" / "__init__.py", _CHECKING)
     _write(package / "refused.py", _REFUSING)

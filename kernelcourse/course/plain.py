@@ -1,4 +1,5 @@
-"""Plain data between the grader and a sandbox: numbers, texts, arrays of numbers, and lists and dicts of these.
+"""Plain data between the grader and a sandbox: numbers, texts, arrays, sparse matrices, data frames, and lists,
+tuples, sets and dicts of these.
 
 Nothing that comes out of a sandbox is executed or trusted: what is not plain data arrives as an `Unknown`, which
 refuses whatever is asked of it. Pickle would execute it; msgpack, msgspec and cbor2 have no limit on depth, number and
@@ -16,9 +17,12 @@ import socket
 import struct
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+
+from ..checking.values import Frame, Sparse, by_value
 
 DEEPEST = 16  # lists within lists
 MOST = 200_000  # values in one message; arrays count as one
@@ -72,10 +76,17 @@ def encode(value: Any, depth: int = 0) -> Any:
     """The value as JSON; what is not plain is named by its type only."""
     if value is None or type(value) in (bool, str):
         return value
+    value = by_value(value)
+    if isinstance(value, (Sparse, Frame)):
+        return _encode_parts(value, depth)
+    if isinstance(value, (bytes, bytearray)):
+        return {"bytes": base64.b64encode(value).decode("ascii")}
     if isinstance(value, (np.ndarray, np.generic)) or hasattr(type(value), "__array__"):
-        return _encode_array(value, depth)
+        return _encode_array(value)
     if isinstance(value, int):
         return int(value) if abs(int(value)) < 2**63 else {"int": hex(value)[:4000]}
+    if isinstance(value, Fraction):
+        return {"fraction": [encode(value.numerator), encode(value.denominator)]}
     if isinstance(value, (float, numbers.Real, Decimal)):
         return float(value)
     if isinstance(value, complex):
@@ -87,15 +98,28 @@ def encode(value: Any, depth: int = 0) -> Any:
             return {"list": [encode(item, depth + 1) for item in value]}
         if isinstance(value, dict):
             return {"dict": [[encode(key, depth + 1), encode(item, depth + 1)] for key, item in value.items()]}
+        if isinstance(value, (set, frozenset)):
+            kind = "set" if isinstance(value, set) else "frozenset"
+            return {kind: [encode(item, depth + 1) for item in value]}
     return {"unknown": type(value).__name__}
 
 
-def _encode_array(value: Any, depth: int) -> Any:
+def _encode_parts(value: Sparse | Frame, depth: int) -> Any:
+    if isinstance(value, Sparse):
+        parts = [list(value.shape), value.where, value.entries, value.form, value.array]
+        return {"sparse": [encode(part, depth + 1) for part in parts]}
+    parts = [value.columns, value.index, value.data, value.kinds, value.series]
+    return {"frame": [encode(part, depth + 1) for part in parts]}
+
+
+def _encode_array(value: Any) -> Any:
     array = np.asarray(value)
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
         array = array.astype(np.float64)
-    if array.dtype.kind == "U" and depth < DEEPEST:
-        return encode(array.tolist(), depth)
+    if isinstance(value, np.str_):
+        return str(value)
+    if array.dtype.kind == "U":
+        return {"texts": array.ravel().tolist(), "shape": list(array.shape)}
     if array.dtype.str[1:] not in _NUMBERS:
         return {"unknown": f"{type(value).__name__}_of_{array.dtype.name}"}
     array = array.astype(array.dtype.newbyteorder("<"), copy=False)
@@ -127,13 +151,31 @@ class _Decoder:
             "complex": lambda: complex(float(content[0]), float(content[1])),
             "tuple": lambda: tuple(self.decode(item, depth + 1) for item in content),
             "list": lambda: [self.decode(item, depth + 1) for item in content],
-            "dict": lambda: {self.decode(key, depth + 1): self.decode(item, depth + 1) for key, item in _few(content)},
+            "dict": lambda: {
+                self.decode(key, depth + 1): self.decode(item, depth + 1)
+                for key, item in _few(content, [entry[0] for entry in content])
+            },
+            "set": lambda: {self.decode(item, depth + 1) for item in _few(content, content)},
+            "frozenset": lambda: frozenset(self.decode(item, depth + 1) for item in _few(content, content)),
+            "bytes": lambda: base64.b64decode(content, validate=True),
+            "fraction": lambda: Fraction(*(self.decode(item, depth + 1) for item in content)),
+            "sparse": lambda: _decode_sparse(*(self.decode(item, depth + 1) for item in content)),
+            "frame": lambda: _decode_frame(*(self.decode(item, depth + 1) for item in content)),
             "array": lambda: _decode_array(code),
+            "texts": lambda: self._texts(code),
             "unknown": lambda: unknown(str(content) if self.named else ""),
         }
         if kind not in forms:
             raise NotPlain("no such form of a value")
         return forms[kind]()
+
+    def _texts(self, code: dict[str, Any]) -> np.ndarray:
+        texts = [readable(text, LARGEST) for text in code["texts"] if type(text) is str]
+        self.left -= len(texts)
+        longest = max(map(len, texts), default=1)  # every entry of an array takes as much memory
+        if self.left < 0 or len(texts) != len(code["texts"]) or 4 * longest * len(texts) > LARGEST:
+            raise NotPlain("no array of texts")
+        return np.array(texts, dtype=f"U{max(longest, 1)}").reshape(_shape(code))
 
 
 def decode(code: Any, *, named: bool = True) -> Any:
@@ -148,22 +190,49 @@ def decode(code: Any, *, named: bool = True) -> Any:
         return _Decoder(named).decode(code)
     except NotPlain:
         raise
-    except (TypeError, ValueError, OverflowError, RecursionError, LookupError, MemoryError) as error:
+    except (TypeError, ValueError, ArithmeticError, RecursionError, LookupError, MemoryError) as error:
         raise NotPlain(f"not plain data: {type(error).__name__}") from None
 
 
-def _few(entries: Any) -> Any:
-    if len(entries) > _ENTRIES:
-        raise NotPlain("a dict with too many entries")
+def _few(entries: Any, keys: Any) -> Any:
+    """The entries, if they are few, or if all keys are texts: Python hashes these with a secret of its own."""
+    if len(entries) > _ENTRIES and not all(type(key) is str for key in keys):
+        raise NotPlain("a dict or a set with too many entries")
     return entries
+
+
+def _decode_sparse(shape: Any, where: Any, entries: Any, form: Any, array: Any) -> Sparse:
+    sound = type(shape) is list and len(shape) <= 8 and all(type(side) is int and 0 <= side < 2**62 for side in shape)
+    if not sound or type(where) is not np.ndarray or type(entries) is not np.ndarray:
+        raise NotPlain("no sparse matrix")
+    inside = where.dtype == np.int64 and where.shape == (entries.size, len(shape)) and entries.ndim == 1
+    if not inside or not ((where >= 0) & (where < np.array(shape, dtype=np.int64))).all():
+        raise NotPlain("a sparse matrix with entries outside")
+    if form not in ("csr", "csc", "coo", "lil", "dok", "dia", "bsr"):
+        raise NotPlain("no format of a sparse matrix")
+    return Sparse(tuple(shape), where, entries, form, array is True)
+
+
+def _decode_frame(columns: Any, index: Any, data: Any, kinds: Any, series: Any) -> Frame:
+    if not all(type(part) is list for part in (columns, index, data, kinds)):
+        raise NotPlain("no data frame")
+    long = all(type(part) in (list, np.ndarray) and len(part) == len(index) for part in data)
+    if not long or not len(columns) == len(data) == len(kinds) or not all(type(kind) is str for kind in kinds):
+        raise NotPlain("a data frame whose columns do not fit")
+    return Frame(columns, index, data, kinds, series is True)
+
+
+def _shape(code: dict[str, Any]) -> tuple[int, ...]:
+    shape = tuple(code["shape"])
+    if len(shape) > 8 or not all(type(side) is int and side >= 0 for side in shape):
+        raise NotPlain("no shape of an array")
+    return shape
 
 
 def _decode_array(code: dict[str, Any]) -> Any:
     if code["dtype"] not in _NUMBERS:
         raise NotPlain("no array of numbers")
-    shape = tuple(code["shape"])
-    if len(shape) > 8 or not all(type(side) is int and side >= 0 for side in shape):
-        raise NotPlain("no shape of an array")
+    shape = _shape(code)
     dtype = np.dtype("<" + code["dtype"])
     data = base64.b64decode(code["array"], validate=True)
     if math.prod(shape) * dtype.itemsize != len(data):

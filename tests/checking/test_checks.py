@@ -123,6 +123,28 @@ def test_an_answer_that_writes_on_its_argument_is_told_so(check):
     assert "changed its argument `w`" in result.problem
 
 
+@pytest.mark.parametrize(
+    ("given", "change"),
+    [
+        (["b", "a"], lambda words: words.sort()),
+        ({"a": [1]}, lambda words: words["a"].append(2)),
+        ({"a"}, lambda words: words.add("b")),
+        ((1, [np.zeros(2)]), lambda words: words[1][0].fill(1)),
+    ],
+)
+def test_a_changed_argument_of_any_kind_is_noticed_and_spoils_no_other_case(given, change):
+    def answer(words):
+        count = len(words)
+        change(words)
+        return count
+
+    piece = Piece("count", 1, lambda words: len(words), lambda rng: [Case((given,))])
+    before = repr(given)
+    assert "changed its argument" in failure(Checks([piece], seed=1), count=answer).problem
+    assert repr(given) == before
+    assert Checks([piece], seed=1)(count=len).earned == 1
+
+
 def test_an_answer_that_restores_its_argument_still_meets_read_only_input(check):
     def answer(X, w):
         w *= 2
