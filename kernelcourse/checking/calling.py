@@ -100,14 +100,21 @@ def called(frame: FrameType) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def watched(note: Callable[[FrameType, str, Any], None]) -> Iterator[None]:
-    """Within it `note` is told of every call; a profiler that was running goes on afterwards."""
+    """Within it `note` is told of every call. A profiler that is running, that of %prun say, goes on."""
     previous: Any = sys.getprofile()
+    if previous is not None and sys.gettrace() is None:
+        sys.settrace(note)
+        try:
+            yield
+        finally:
+            sys.settrace(None)
+        return
     sys.setprofile(note)
     try:
         yield
     finally:
         sys.setprofile(previous if callable(previous) else None)
-        if hasattr(previous, "enable"):  # one written in C, such as that of %prun
+        if hasattr(previous, "enable"):  # a profiler written in C, beside a debugger
             previous.enable()
 
 

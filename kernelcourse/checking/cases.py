@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import values
+from .values import fresh, size
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Case:
 
     def fresh(self) -> tuple[Any, ...]:
         """The arguments as new objects, so that a function that writes on them spoils nobody else's."""
-        return tuple(values.fresh(arg, self._lay_out) for arg in self.args)
+        return tuple(fresh(arg, self._lay_out) for arg in self.args)
 
     def _lay_out(self, array: np.ndarray) -> np.ndarray:
         laid_out = np.repeat(array, 2, axis=-1)[..., ::2] if self.strided and array.ndim else array.copy()
@@ -36,7 +36,7 @@ class Case:
     @property
     def size(self) -> int:
         """How many numbers and letters a reader has to look at."""
-        return sum(map(values.size, self.args))
+        return sum(map(size, self.args))
 
 
 def with_layouts(cases: Iterable[Case]) -> Iterator[Case]:

@@ -216,13 +216,18 @@ def _numeric(value: Any) -> np.ndarray:
 
 
 def _array_difference(got: Any, want: Any, tolerance: float) -> str:
-    want = _numeric(want)
+    try:
+        want = _numeric(want)
+    except (TypeError, ValueError):  # what stayed in a sandbox, of a mistake
+        return f"It returned {_kind(got)}, but what is expected cannot be compared."
     if isinstance(got, (Sparse, Frame)):
         return f"It returned {_kind(got)}, but an array is expected."
     try:
         array = _numeric(got)
     except ValueError:
         return "It returned rows of different lengths, but a rectangular array is expected."
+    if want.dtype.kind not in "biufc":
+        return f"It returned {_kind(got)}, but what is expected cannot be compared."
     if array.dtype.kind not in ("biufc" if want.dtype.kind == "c" else "biuf"):
         return f"It returned {_kind(got)}, but {'an array of ' if want.ndim else ''}real numbers are expected."
     if array.shape != want.shape:

@@ -86,11 +86,12 @@ def course_files(course: Course, assignment: str) -> dict[str, bytes]:
     files = {CONFIG: (course.root / CONFIG).read_bytes()}
     folder = course.exercises / assignment
     for path in sorted(folder.rglob("*")):
-        if path.is_file():
+        if path.is_file() and not path.name.endswith((".checks.json", ".commitment.json")):  # for students' machines
             files[f"exercises/{assignment}/{path.relative_to(folder).as_posix()}"] = path.read_bytes()
             if path.suffix != ".ipynb":
                 files[f"solutions/{assignment}/{path.relative_to(folder).as_posix()}"] = path.read_bytes()
-    return files
+    checks = course.checks(assignment)
+    return files if checks is None else files | {f"solutions/{assignment}/{checks.name}": checks.read_bytes()}
 
 
 def grade_submission(task: Task, student: str, submission: dict[str, bytes]) -> Graded:

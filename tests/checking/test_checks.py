@@ -221,14 +221,20 @@ def test_a_definition_is_called_by_its_own_name(check):
     assert failure(check, scores=answer).problem == "It calls kernelcourse.linalg.solve_ridge."
 
 
-def test_a_profiler_goes_on_after_a_check(check):
+def test_a_profiler_sees_the_answer_and_goes_on_after_a_check(check):
+    def seen_by_the_profiler(X, w):
+        return X @ w
+
     profiler = cProfile.Profile()
     profiler.enable()
-    check(scores=scores)
+    check(scores=seen_by_the_profiler)
+    with pytest.raises(CheckFailed, match="It calls kernelcourse"):
+        check(scores=library_predict)
     sorted([2, 1])
     profiler.disable()
-    counted = pstats.Stats(profiler).stats
-    assert any(name == "<built-in method builtins.sorted>" for _, _, name in counted)
+    counted = {name for _, _, name in pstats.Stats(profiler).stats}
+    assert "<built-in method builtins.sorted>" in counted
+    assert "seen_by_the_profiler" in counted or sys.gettrace() is not None  # a debugger leaves no room for both
 
 
 def test_a_check_runs_with_the_engine_off(check):

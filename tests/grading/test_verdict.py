@@ -211,9 +211,20 @@ def test_only_names_that_are_asked_for_are_the_students(session):
 def test_a_remote_function_can_be_called_and_nothing_else(session):
     define(session, gram_matrix="Phi + 1")
     function = RemoteFunction(session, "gram_matrix")
-    assert function(1) == 2
-    with pytest.raises(AnswerRaised, match="TypeError"):
+    assert function(1) == function(Phi=1) == 2
+    with pytest.raises(TypeError, match="can only concatenate"):  # for a check cell to catch, as in a kernel
         function("a")
+    session.run("class Own(Exception): pass\ndef predict(Phi): raise [Own, SystemExit, UnicodeDecodeError][Phi]('a')")
+    raising = RemoteFunction(session, "predict")
+    for kind in range(2):
+        with pytest.raises(AnswerRaised):
+            raising(kind)
+    raising.close()
+    session.run("x = {'a': [1, {2}]}")
+    assert RemoteFunction(session, "x").bound() == {"a": [1, {2}]}
+    assert isinstance(RemoteFunction(session, "gram_matrix").bound(), RemoteFunction)
+    with pytest.raises(NameError):
+        RemoteFunction(session, "nothing").bound()
     for ask in (bool, len, iter, float, hash, lambda f: f == f, lambda f: f + 1, np.asarray, lambda f: np.eye(2) * f):
         with pytest.raises(TypeError):
             ask(function)
