@@ -20,6 +20,7 @@ from typing import Any
 from .engine import load_config, nbgrader_api, succeed
 from .folder import CONFIG, Course
 from .notebooks import write_notebook
+from .receipt import NAME, receipt, versions
 from .secret import fingerprint
 from .transplant import LARGEST, Ending, assign, transplant
 
@@ -124,9 +125,10 @@ def grade_submission(task: Task, student: str, submission: dict[str, bytes]) -> 
         "seconds": round(time.monotonic() - start, 3),
         "digest": digest(submission),
         "run": task.run,
+        "versions": versions(),
         **more,
     }
-    return Graded(result, files)
+    return Graded(result, files | {NAME: receipt(result, task.secret)})
 
 
 @cache
