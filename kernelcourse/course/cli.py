@@ -32,7 +32,10 @@ COMMANDS = {
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser with all commands."""
-    parser = argparse.ArgumentParser(prog="kernelcourse", description="Notebooks that check themselves, for students; releasing and grading them, for instructors.")
+    parser = argparse.ArgumentParser(
+        prog="kernelcourse",
+        description="Notebooks that check themselves, for students; releasing and grading them, for instructors.",
+    )
     parser.add_argument("--version", action="version", version=f"kernelcourse {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, summary in COMMANDS.items():

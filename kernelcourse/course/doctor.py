@@ -137,6 +137,8 @@ def _course(folder: Path) -> Iterator[Finding]:
     if not os.access(gradebook if gradebook.exists() else course.root, os.W_OK):
         yield Finding("gradebook", f"{gradebook} cannot be written to", missing=True)
     else:
-        yield Finding("gradebook", f"{gradebook} {'can be written to' if gradebook.exists() else 'is made by a release'}")
+        yield Finding(
+            "gradebook", f"{gradebook} {'can be written to' if gradebook.exists() else 'is made by a release'}"
+        )
     free = shutil.disk_usage(course.root).free
     yield Finding("disk", f"{free / 1e9:.1f} GB free", missing=free < 200_000_000)

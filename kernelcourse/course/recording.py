@@ -115,9 +115,7 @@ def _with_definitions(claim: Claim, path: Path, references: set[str]) -> str:
             needed.add(where[name])
             nodes = ast.walk(tree.body[where[name]])
             waiting += [node.id for node in nodes if isinstance(node, ast.Name) and not hasattr(builtins, node.id)]
-    future = [
-        node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
-    ]
+    future = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
     return "\n\n".join(ast.unparse(node) for node in [*future, *(tree.body[i] for i in sorted(needed))])
 
 

@@ -29,7 +29,9 @@ from .secret import commitment, revealed
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="+", metavar="WHAT", help="STUDENT ASSIGNMENT, or NOTEBOOK")
     parser.add_argument("--secret", default="", help="which the instructor has revealed")
-    parser.add_argument("--receipt", type=Path, metavar="FILE", help=f"from the feedback (default: {NAME}, if it is there)")
+    parser.add_argument(
+        "--receipt", type=Path, metavar="FILE", help=f"from the feedback (default: {NAME}, if it is there)"
+    )
     parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help="for one cell (default: 120)")
     parser.add_argument("--unsafe", action="store_true", help="without a sandbox, with your rights")
     add_course_argument(parser)
@@ -71,7 +73,9 @@ def replay(course: Course, student: str, assignment: str, *, unsafe: bool = Fals
 def _differences(stored: Mapping[str, Any], again: Mapping[str, Any]) -> list[str]:
     """What the grade stands on that is no longer as it was."""
     names = {"digest": "submission", "seed": "secret", "release": "release"}
-    found = [f"the {name} is not the one that was graded" for key, name in names.items() if stored.get(key) != again.get(key)]
+    found = [
+        f"the {name} is not the one that was graded" for key, name in names.items() if stored.get(key) != again.get(key)
+    ]
     before = stored.get("versions") or {}
     return found + [
         f"{name} was {before.get(name, 'not noted')}, and is {now}"
@@ -108,7 +112,9 @@ def replay_notebook(path: Path, secret: str, given: Path | None, *, timeout: int
     if not records:
         raise CourseError(f"{path} has no checks: is it a notebook of a course?")
     for record in records:
-        lines.append(f"{'✓' if record['earned'] else '✗'} {record['piece']}  {record['earned']:g} of {record['points']:g}")
+        lines.append(
+            f"{'✓' if record['earned'] else '✗'} {record['piece']}  {record['earned']:g} of {record['points']:g}"
+        )
         if not record["earned"]:
             lines += textwrap.wrap(record["hint"] or record["problem"], 90, initial_indent="  ", subsequent_indent="  ")
     lines.append(f"{sum(r['earned'] for r in records):g} of {sum(r['points'] for r in records):g} points from checks")
@@ -152,7 +158,12 @@ def _records(path: Path, timeout: int) -> list[Mapping[str, Any]]:
             cell.source = re.sub(r"^check\(", "check.final(", cell.source, flags=re.MULTILINE)
             checks.append((cell, meta))
     folder = {"metadata": {"path": str(path.resolve().parent)}}
-    options: dict[str, Any] = {"timeout": timeout, "startup_timeout": 600, "kernel_name": "python3", "allow_errors": True}
+    options: dict[str, Any] = {
+        "timeout": timeout,
+        "startup_timeout": 600,
+        "kernel_name": "python3",
+        "allow_errors": True,
+    }
     NotebookClient(notebook, resources=folder, extra_arguments=["--log-level=ERROR"], **options).execute()
     found: list[Mapping[str, Any]] = []
     for cell, meta in checks:
@@ -164,9 +175,7 @@ def _records(path: Path, timeout: int) -> list[Mapping[str, Any]]:
     return found
 
 
-def _held_against(
-    receipt: Mapping[str, Any], records: list[Mapping[str, Any]], secret: str
-) -> tuple[list[str], bool]:
+def _held_against(receipt: Mapping[str, Any], records: list[Mapping[str, Any]], secret: str) -> tuple[list[str], bool]:
     if receipt["commitment"] != commitment(secret):
         return ["The receipt names another secret: ask your instructor."], False
     pieces = {name: earned for each in receipt["pieces"].values() for name, (earned, _) in each.items()}

@@ -23,7 +23,9 @@ def copy_course(course: Course, assignment: str, folder: Path, students: Collect
         if (part / assignment).is_dir():
             shutil.copytree(part / assignment, copy.root / part.name / assignment)
     if not (course.root / "gradebook.db").is_file():
-        raise CourseError(f"{assignment} is not released in {course.root}: run `kernelcourse release {assignment}` first")
+        raise CourseError(
+            f"{assignment} is not released in {course.root}: run `kernelcourse release {assignment}` first"
+        )
     copy_gradebook(course, copy)
     seed = grading_folder(course.root) / "seed"
     grading_folder(copy.root).mkdir()

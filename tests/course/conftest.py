@@ -65,7 +65,8 @@ class Graded:
 
     @property
     def pieces(self):
-        return {piece.name: piece for piece in catalogue(self.stem).PIECES}
+        with checks_in(self.source.parent):
+            return {piece.name: piece for piece in catalogue(self.stem).PIECES}
 
     def released(self):
         return nbformat.read(self.course.exercises / self.assignment / f"{self.stem}.ipynb", as_version=4)

@@ -105,7 +105,10 @@ def test_the_committed_release_is_what_the_source_makes(graded):
     for name in names:
         stale = f"run `kernelcourse release {graded.assignment}`"
         if name.endswith(".checks.json"):  # which also names the secret of its course
-            assert json.loads((made / name).read_bytes())["pieces"] == json.loads((committed / name).read_bytes())["pieces"]
+            assert (
+                json.loads((made / name).read_bytes())["pieces"]
+                == json.loads((committed / name).read_bytes())["pieces"]
+            )
         else:
             assert (made / name).read_bytes() == (committed / name).read_bytes(), stale
 
