@@ -1,8 +1,8 @@
 """Plain data as JSON: numbers, texts, arrays, sparse matrices, data frames, and lists, tuples, sets and dicts of these.
 
 Nothing that comes out of a sandbox or a file is executed or trusted: what is not plain data arrives as an `Unknown`,
-which refuses whatever is asked of it. Pickle would execute it; msgpack, msgspec and cbor2 have no limit on depth, number
-and colliding keys.
+which refuses whatever is asked of it. Pickle would execute it; msgpack, msgspec and cbor2 have no limit on depth,
+number and colliding keys.
 """
 
 from __future__ import annotations

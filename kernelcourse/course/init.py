@@ -1,4 +1,4 @@
-"""Make a folder a course: its configuration, a list of students, a place for assignments, and a page on what to do next.
+"""Make a folder a course: configuration, a list of students, a place for assignments, a page on what to do next.
 
 What is there already is left as it is.
 """

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..checking.plain import LARGEST, NotPlain, Opaque, Unknown, decode, encode, readable, unknown
 
-__all__ = ["Channel", "Closed", "LARGEST", "NotPlain", "Opaque", "Unknown", "decode", "encode", "readable", "unknown"]
+__all__ = ["LARGEST", "Channel", "Closed", "NotPlain", "Opaque", "Unknown", "decode", "encode", "readable", "unknown"]
 
 _PARTS = 1_000_000  # brackets and commas of one message: a few bytes each here, a hundred as objects
 

@@ -23,7 +23,7 @@ from ..checking.plain import Opaque, Unknown, decode, encode
 from ..checking.report import Result
 from .errors import CourseError
 from .secret import revealed
-from .verdict import Grounds, Judge, as_outputs
+from .verdict import Grounds, Judge
 
 
 def rehearse(folder: Path, notebooks: dict[str, Any], secret: str, config: Any) -> None:
@@ -31,7 +31,7 @@ def rehearse(folder: Path, notebooks: dict[str, Any], secret: str, config: Any) 
 
     `folder` holds the assignment's source and checks.
     """
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_rehearse, args=(folder, notebooks, secret, config, theirs))
     process.start()
@@ -48,14 +48,19 @@ def rehearse(folder: Path, notebooks: dict[str, Any], secret: str, config: Any) 
 def _rehearse(folder: Path, notebooks: dict[str, Any], secret: str, config: Any, connection: Any) -> None:
     os.environ["MPLBACKEND"] = "Agg"
     try:
-        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
-            with checks_in(folder), revealed(secret):
-                problems = [problem for stem, each in notebooks.items() for problem in _problems(stem, each, config)]
+        with _silence(), checks_in(folder), revealed(secret):
+            problems = [problem for stem, each in notebooks.items() for problem in _problems(stem, each, config)]
     except NoChecks as error:
         problems = [str(error)]
     except Exception as error:  # noqa: BLE001 - whatever the instructor's code raises becomes a report
         problems = [f"trying it out raised {type(error).__name__}: {error}"]
     connection.send(problems)
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        yield
 
 
 def _problems(stem: str, notebook: Any, config: Any) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Make the students' notebooks from the solutions: nbgrader takes the solutions and hidden tests out.
 
 Before that the assignment is tried out: the solution must get full marks, the stub nothing, and every usual mistake
-must be recognised. Without --term the numbers are those of the book; with it, data and test cases are drawn anew from a seed that belongs
-to the term.
+must be recognised. Without --term the numbers are those of the book; with it, data and test cases are drawn anew from a
+seed that belongs to the term.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def release(course: Course, assignment: str, *, term: str | None = None) -> list
             _generate(api, assignment)
         made = workshop.exercises / assignment
         target = course.exercises / assignment
-        for name, content in _for_students(course, assignment, sources, secret, term).items():
-            replace_file(made / name, content)
+        for name_of_file, content in _for_students(course, assignment, sources, secret, term).items():
+            replace_file(made / name_of_file, content)
         files = {path.relative_to(made) for path in made.rglob("*") if path.is_file()}
         for name in sorted(files):
             _publish(made / name, target / name)

@@ -1,8 +1,8 @@
 """Come to a grade once more.
 
-`kernelcourse replay STUDENT ASSIGNMENT`, for instructors, grades a submission again in a copy of the course and holds the
-verdict against the stored one. `kernelcourse replay NOTEBOOK --secret SECRET`, for students, tries their notebook on the
-hidden inputs that the instructor has revealed.
+`kernelcourse replay STUDENT ASSIGNMENT`, for instructors, grades a submission again in a copy of the course and holds
+the verdict against the stored one. `kernelcourse replay NOTEBOOK --secret SECRET`, for students, tries their notebook
+on the hidden inputs that the instructor has revealed.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _row(record: Mapping[str, Any] | None) -> str:
 
 
 def replay_notebook(path: Path, secret: str, given: Path | None, *, timeout: int) -> tuple[list[str], bool]:
-    """Run a notebook here, on visible and then on hidden inputs; say what each piece gets, and whether it is the receipt's."""
+    """Run a notebook here, on visible and then on hidden inputs; say what each gets, and whether the receipt agrees."""
     if not path.is_file():
         raise CourseError(f"there is no notebook {path}")
     lines = _check_promise(path, secret)

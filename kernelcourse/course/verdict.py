@@ -126,7 +126,8 @@ class Grounds:
         self.setup = setup
         self.known = known  # in place of the setup, if there is none
         self.functions = {node.name for node in _statements(answers) if isinstance(node, _DEFINITIONS)}
-        ours = bound_names(others) | imported_names(others) | set(dir(builtins))
+        checks = list(checks)
+        ours = bound_names([*others, *checks]) | imported_names([*others, *checks]) | set(dir(builtins))
         self.names = bound_names(answers) | ({name for check in checks for name in _free(check)} - ours)
 
 

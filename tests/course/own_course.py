@@ -7,7 +7,6 @@ import contextlib
 import io
 import json
 import os
-import re
 import shlex
 import shutil
 import sys
@@ -31,7 +30,7 @@ kernelspec: {display_name: Python 3, language: python, name: python3}
 # 12 Sorting algorithms
 
 ```{code-cell}
-:nbgrader: {grade: false, grade_id: setup, locked: true, schema_version: 3, solution: false, task: false}
+:nbgrader: {grade: false, grade_id: setup, locked: true, solution: false, @}
 from kernelcourse.checking import catalogue
 
 SEED = 1
@@ -39,7 +38,7 @@ check = catalogue("sorting-algorithms").checks(SEED)
 ```
 
 ```{code-cell}
-:nbgrader: {grade: false, grade_id: sort, locked: false, schema_version: 3, solution: true, task: false}
+:nbgrader: {grade: false, grade_id: sort, locked: false, solution: true, @}
 def merge_sort(words):
     ### BEGIN SOLUTION
     return sorted(words)
@@ -53,7 +52,7 @@ def count(words):
 ```
 
 ```{code-cell}
-:nbgrader: {grade: true, grade_id: check-sort, locked: true, points: 5, schema_version: 3, solution: false, task: false}
+:nbgrader: {grade: true, grade_id: check-sort, locked: true, points: 5, solution: false, @}
 check(merge_sort=merge_sort, count=count)
 ### BEGIN HIDDEN TESTS
 check.hidden(merge_sort=merge_sort, count=count)
@@ -61,14 +60,14 @@ check.hidden(merge_sort=merge_sort, count=count)
 ```
 
 ```{code-cell}
-:nbgrader: {grade: false, grade_id: steps, locked: false, schema_version: 3, solution: true, task: false}
+:nbgrader: {grade: false, grade_id: steps, locked: false, solution: true, @}
 ### BEGIN SOLUTION
 steps = {"merge": "n log n", "bubble": "n**2"}
 ### END SOLUTION
 ```
 
 ```{code-cell}
-:nbgrader: {grade: true, grade_id: check-steps, locked: true, points: 1, schema_version: 3, solution: false, task: false}
+:nbgrader: {grade: true, grade_id: check-steps, locked: true, points: 1, solution: false, @}
 from math import inf
 
 assert steps["merge"] == "n log n"
@@ -86,7 +85,7 @@ assert in_order([3, 1, 2]) and all(len(steps[name]) < inf for name in steps)
 ```
 
 ```{code-cell}
-:nbgrader: {grade: false, grade_id: unsorted, locked: false, schema_version: 3, solution: true, task: false}
+:nbgrader: {grade: false, grade_id: unsorted, locked: false, solution: true, @}
 def unsorted():
     ### BEGIN SOLUTION
     return ["b", "a"]
@@ -94,13 +93,13 @@ def unsorted():
 ```
 
 ```{code-cell}
-:nbgrader: {grade: true, grade_id: check-unsorted, locked: true, points: 1, schema_version: 3, solution: false, task: false}
+:nbgrader: {grade: true, grade_id: check-unsorted, locked: true, points: 1, solution: false, @}
 check(unsorted=unsorted)
 ### BEGIN HIDDEN TESTS
 check.hidden(unsorted=unsorted)
 ### END HIDDEN TESTS
 ```
-"""
+""".replace("@", "schema_version: 3, task: false")
 
 CHECKS = '''"""Assignment 12."""
 
