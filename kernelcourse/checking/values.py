@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ class Frame:
 
     def made(self) -> Any:
         """The data frame as pandas has it."""
-        import pandas as pd
+        pd = import_module("pandas")  # no requirement of ours: whoever passes a data frame has it
 
         data = {i: pd.Series(fresh(column), index=self.index) for i, column in enumerate(self.data)}
         for i, kind in enumerate(self.kinds):
