@@ -10,8 +10,20 @@ inputs to try, the usual mistakes. A notebook makes `check` from it and passes t
 """
 
 from .cases import Case
-from .checks import Checks, catalogue
+from .checks import Checks, NoChecks, catalogue, checks_in
 from .piece import Claim, Mistake, Piece
 from .report import CheckFailed, Partial, Passed
 
-__all__ = ["Case", "CheckFailed", "Checks", "Claim", "Mistake", "Partial", "Passed", "Piece", "catalogue"]
+__all__ = [
+    "Case",
+    "CheckFailed",
+    "Checks",
+    "Claim",
+    "Mistake",
+    "NoChecks",
+    "Partial",
+    "Passed",
+    "Piece",
+    "catalogue",
+    "checks_in",
+]

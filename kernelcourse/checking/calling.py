@@ -15,10 +15,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import numpy as np
-
 from .. import seam
 from .cases import Case
+from .values import same
 
 _CHECKING = str(Path(__file__).parent)
 _LIBRARY = str(Path(__file__).parents[1])
@@ -70,17 +69,11 @@ def call(function: Callable[..., Any] | Answer, case: Case) -> Outcome:
         warnings.simplefilter("ignore")
         try:
             with _library_calls_noted(calls):
-                value = function(*args)
+                value = function(*args, **case.keywords)
         except (Exception, SystemExit) as raised:  # noqa: BLE001 - whatever a student's code raises becomes a report
             error = describe(raised)
-    changed = tuple(
-        i for i, (before, after) in enumerate(zip(case.args, args, strict=True)) if not _same(before, after)
-    )
+    changed = tuple(i for i, (before, after) in enumerate(zip(case.args, args, strict=True)) if not same(before, after))
     return Outcome(case, value, error, changed, tuple(dict.fromkeys(calls)), output.getvalue())
-
-
-def _same(before: Any, after: Any) -> bool:
-    return not isinstance(before, np.ndarray) or np.array_equal(before, after)
 
 
 @contextlib.contextmanager
@@ -109,14 +102,21 @@ def called(frame: FrameType) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def watched(note: Callable[[FrameType, str, Any], None]) -> Iterator[None]:
-    """Within it `note` is told of every call; a profiler that was running goes on afterwards."""
+    """Within it `note` is told of every call. A profiler that is running, that of %prun say, goes on."""
     previous: Any = sys.getprofile()
+    if previous is not None and sys.gettrace() is None:
+        sys.settrace(note)
+        try:
+            yield
+        finally:
+            sys.settrace(None)
+        return
     sys.setprofile(note)
     try:
         yield
     finally:
         sys.setprofile(previous if callable(previous) else None)
-        if hasattr(previous, "enable"):  # one written in C, such as that of %prun
+        if hasattr(previous, "enable"):  # a profiler written in C, beside a debugger
             previous.enable()
 
 

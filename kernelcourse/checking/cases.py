@@ -6,10 +6,12 @@ import hashlib
 import os
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+
+from .values import fresh, size
 
 
 @dataclass(frozen=True)
@@ -20,10 +22,11 @@ class Case:
     label: str = ""
     strided: bool = False  # arrays that are views with gaps, as slices of a larger table are
     frozen: bool = False  # arrays that refuse to be written to
+    keywords: dict[str, Any] = field(default_factory=dict)  # for what is passed by name
 
     def fresh(self) -> tuple[Any, ...]:
         """The arguments as new objects, so that a function that writes on them spoils nobody else's."""
-        return tuple(self._lay_out(arg) if isinstance(arg, np.ndarray) else arg for arg in self.args)
+        return tuple(fresh(arg, self._lay_out) for arg in self.args)
 
     def _lay_out(self, array: np.ndarray) -> np.ndarray:
         laid_out = np.repeat(array, 2, axis=-1)[..., ::2] if self.strided and array.ndim else array.copy()
@@ -32,8 +35,8 @@ class Case:
 
     @property
     def size(self) -> int:
-        """How many numbers a reader has to look at."""
-        return sum(np.size(arg) for arg in self.args)
+        """How many numbers and letters a reader has to look at."""
+        return sum(map(size, self.args))
 
 
 def with_layouts(cases: Iterable[Case]) -> Iterator[Case]:

@@ -13,9 +13,12 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from .. import __version__
+from ..checking.checks import NoChecks
 from .errors import CourseError
 
 COMMANDS = {
+    "init": "make a folder a course",
+    "doctor": "say what this machine can do, and what to install",
     "check": "run the visible checks of a notebook",
     "progress": "show how far you are in all assignments",
     "solution": "show a solution, if your instructor allows it by now",
@@ -23,12 +26,18 @@ COMMANDS = {
     "grade": "grade submissions, each in a sandbox",
     "report": "write a page about the results of an assignment",
     "new": "start a new assignment",
+    "amend": "change an assignment that has been graded",
+    "reveal": "publish the hidden inputs of an assignment",
+    "replay": "come to a grade once more",
 }
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser with all commands."""
-    parser = argparse.ArgumentParser(prog="kernelcourse", description="Exercises of the course on kernel methods.")
+    parser = argparse.ArgumentParser(
+        prog="kernelcourse",
+        description="Notebooks that check themselves, for students; releasing and grading them, for instructors.",
+    )
     parser.add_argument("--version", action="version", version=f"kernelcourse {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, summary in COMMANDS.items():
@@ -47,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
     try:
         return args.run(args)
-    except CourseError as error:
+    except (CourseError, NoChecks) as error:
         print(f"kernelcourse {args.command}: {error}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..checking.checks import FILE
 from .errors import CourseError
 
 CONFIG = "nbgrader_config.py"
@@ -39,6 +40,11 @@ class Course:
     def gradebook(self) -> str:
         """The address of nbgrader's gradebook."""
         return f"sqlite:///{(self.root / 'gradebook.db').as_posix()}"
+
+    def checks(self, assignment: str) -> Path | None:
+        """The file of checks beside the source, if there is one: plain assertions do without."""
+        path = self.solutions / assignment / FILE
+        return path if path.is_file() else None
 
     def assignments(self) -> list[str]:
         """The names of all assignments, in order."""

@@ -217,24 +217,26 @@ def _grade_all(
 def _task(course: Course, assignment: str, name: str, unsafe: bool) -> Any:
     """What all submissions have in common."""
     from .merge import empty_gradebook
-    from .secret import grading_folder, secret_seed
+    from .secret import assignment_secret, grading_folder
     from .submission import Task, course_files
 
     files = course_files(course, assignment) | {"gradebook.db": empty_gradebook(course)}
     shelf = str(grading_folder(course.root) / "library")
-    return Task(assignment, files, secret_seed(course.root), unsafe, name, shelf)
+    return Task(assignment, files, assignment_secret(course.root, assignment), unsafe, name, shelf)
 
 
 def _warm_up(course: Course, task: Any, *, thoroughly: bool) -> None:
     """Make here what the copies of this process need; for many of them, grade an empty submission once as well."""
     import nbformat
 
+    from ..checking.checks import checks_in
     from .engine import nbgrader_api
     from .library import library_for, locked_cells
     from .submission import grade_submission
 
-    for path in sorted((course.exercises / task.assignment).glob("*.ipynb")):
-        library_for(path.stem, locked_cells(nbformat.read(path, as_version=4)), Path(task.shelf))
+    with checks_in(course.solutions / task.assignment):
+        for path in sorted((course.exercises / task.assignment).glob("*.ipynb")):
+            library_for(path.stem, locked_cells(nbformat.read(path, as_version=4)), Path(task.shelf))
     with nbgrader_api(course) as api, api.gradebook as gradebook:
         gradebook.find_assignment(task.assignment)
     if thoroughly:

@@ -23,7 +23,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from ..checking.calling import called, watched
-from ..checking.checks import catalogue
+from ..checking.checks import catalogue, has_pieces
 from ..checking.piece import Piece
 
 PACKAGE = Path(__file__).parents[1]
@@ -73,6 +73,10 @@ class _Catalogue:
         return _Silent()
 
 
+def catalogue(notebook):
+    return _Catalogue
+
+
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
@@ -97,7 +101,8 @@ def library_for(stem: str, locked: Iterable[str], shelf: Path) -> Path:
     """
     locked = list(locked)
     digest = hashlib.sha256("\0".join([stem, sys.version, _contents(), *locked]).encode())
-    digest.update(Path(catalogue(stem).__file__ or "").read_bytes())
+    if has_pieces(stem):
+        digest.update(Path(catalogue(stem).__file__).read_bytes())
     place = shelf / f"{stem}-{digest.hexdigest()[:16]}"
     if not place.exists():
         shelf.mkdir(parents=True, exist_ok=True)
@@ -122,7 +127,7 @@ def kept_modules(stem: str, locked: Iterable[str]) -> set[str]:
     needed = set(_HARMLESS)
     for module in {module for source in locked for module in _imported(source)}:
         needed |= _with_imports(module)
-    return needed - (_called_by_references(catalogue(stem)) - _HARMLESS)
+    return needed - (_called_by_references(catalogue(stem)) - _HARMLESS if has_pieces(stem) else set())
 
 
 def _imported(source: str) -> Iterator[str]:
@@ -204,7 +209,15 @@ def _build(place: Path, kept: set[str]) -> None:
             text if module in kept or path.stem == "__init__" else _without_bodies(text, module),
         )
     shutil.copytree(PACKAGE / "data", package / "data")
-    for name in ("course/__init__", "course/plain", "course/worker", "checking/calling", "checking/cases"):
+    for name in (
+        "course/__init__",
+        "course/plain",
+        "course/worker",
+        "checking/calling",
+        "checking/cases",
+        "checking/plain",
+        "checking/values",
+    ):
         _write(package / f"{name}.py", (PACKAGE / f"{name}.py").read_text(encoding="utf-8"))
     _write(package / "checking" / "__init__.py", _CHECKING)
     _write(package / "refused.py", _REFUSING)

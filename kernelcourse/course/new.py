@@ -1,4 +1,4 @@
-"""Start a new assignment: a notebook with solutions and a catalogue of its pieces, both ready to be rewritten."""
+"""Start a new assignment: a notebook with solutions, and the checks beside it, both ready to be rewritten."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from importlib.resources import files
 from pathlib import Path
 
+from ..checking.checks import FILE
 from .errors import CourseError
 from .folder import Course, add_course_argument, valid_name
 from .notebooks import replace_file
@@ -25,18 +26,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def new(course: Course, name: str) -> list[Path]:
-    """Write the source and the catalogue of a new assignment and release it; return what was written."""
+    """Write the source and the checks of a new assignment and release it; return what was written."""
     number, _, stem = valid_name(name).partition("-")
     source = course.solutions / name / f"{stem}.md"
-    catalogue = course.root / "kernelcourse" / "checking" / f"{stem.replace('-', '_')}.py"
-    for path in (source, catalogue):
+    checks = course.solutions / name / FILE
+    for path in (source, checks):
         if path.exists():
             raise CourseError(f"{path} is already there")
     title = stem.replace("-", " ").capitalize()
-    words = {"number": number, "title": title, "title_lower": title.lower(), "stem": stem, "module": catalogue.stem}
-    for path, template in ((source, "notebook.md"), (catalogue, "catalogue.txt")):
+    words = {"number": number, "title": title, "title_lower": title.lower(), "stem": stem}
+    for path, template in ((source, "notebook.md"), (checks, "checks.txt")):
         text = files(__package__).joinpath("template", template).read_text(encoding="utf-8")
         for word, meaning in words.items():
             text = text.replace("{{" + word + "}}", meaning)
         replace_file(path, text.encode())
-    return [source, catalogue, *release(course, name)]
+    return [source, checks, *release(course, name)]

@@ -1,175 +1,21 @@
-"""Plain data between the grader and a sandbox: numbers, texts, arrays of numbers, and lists and dicts of these.
+"""Messages between the grader and a sandbox: plain data, over a socket.
 
-Nothing that comes out of a sandbox is executed or trusted: what is not plain data arrives as an `Unknown`, which
-refuses whatever is asked of it. Pickle would execute it; msgpack, msgspec and cbor2 have no limit on depth, number and
-colliding keys; multiprocessing's connections wait for a slow sender without end, where `wait` here keeps a deadline.
+multiprocessing's connections wait for a slow sender without end, where `wait` here keeps a deadline.
 """
 
 from __future__ import annotations
 
-import base64
 import json
-import math
-import numbers
-import re
 import socket
 import struct
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any
 
-import numpy as np
+from ..checking.plain import LARGEST, NotPlain, Opaque, Unknown, decode, encode, readable, unknown
 
-DEEPEST = 16  # lists within lists
-MOST = 200_000  # values in one message; arrays count as one
-LARGEST = 32_000_000  # bytes of one message
+__all__ = ["LARGEST", "Channel", "Closed", "NotPlain", "Opaque", "Unknown", "decode", "encode", "readable", "unknown"]
+
 _PARTS = 1_000_000  # brackets and commas of one message: a few bytes each here, a hundred as objects
-_ENTRIES = 1_000  # of a dict: whoever chooses the keys can make each collide with all others
-_NUMBERS = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"}
-
-
-class NotPlain(ValueError):
-    """A message from a sandbox that is no plain data, too large or too deep."""
-
-
-def readable(value: Any, most: int) -> str:
-    """The value as text that can be written to a file: half a surrogate pair cannot.
-
-    >>> readable("a\\ud800b", 2)
-    'a?'
-    """
-    return str(value)[:most].encode("utf-8", errors="replace").decode()
-
-
-class Opaque:
-    """Comparison, truth, iteration, conversion and arithmetic raise, where Python would have an answer of its own."""
-
-    __hash__ = None  # type: ignore[assignment]
-    __array_ufunc__ = None
-
-    def _refuse(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError(f"a value of type {type(self).__name__} cannot be judged")
-
-    __bool__ = __len__ = __iter__ = __next__ = __contains__ = __getitem__ = __call__ = __array__ = _refuse
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
-    __float__ = __int__ = __complex__ = __index__ = __round__ = __abs__ = __neg__ = __pos__ = __invert__ = _refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _refuse
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _refuse
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _refuse
-
-
-class Unknown(Opaque):
-    """A value that stayed in the sandbox."""
-
-
-def unknown(kind: str) -> Unknown:
-    """An `Unknown` whose type bears the name of the student's, for the report."""
-    name = kind if re.fullmatch(r"[A-Za-z_]\w{0,60}", kind) else "Unknown"
-    return type(name, (Unknown,), {})()
-
-
-def encode(value: Any, depth: int = 0) -> Any:
-    """The value as JSON; what is not plain is named by its type only."""
-    if value is None or type(value) in (bool, str):
-        return value
-    if isinstance(value, (np.ndarray, np.generic)) or hasattr(type(value), "__array__"):
-        return _encode_array(value, depth)
-    if isinstance(value, int):
-        return int(value) if abs(int(value)) < 2**63 else {"int": hex(value)[:4000]}
-    if isinstance(value, (float, numbers.Real, Decimal)):
-        return float(value)
-    if isinstance(value, complex):
-        return {"complex": [value.real, value.imag]}
-    if depth < DEEPEST:
-        if isinstance(value, tuple):
-            return {"tuple": [encode(item, depth + 1) for item in value]}
-        if isinstance(value, (list, range)):
-            return {"list": [encode(item, depth + 1) for item in value]}
-        if isinstance(value, dict):
-            return {"dict": [[encode(key, depth + 1), encode(item, depth + 1)] for key, item in value.items()]}
-    return {"unknown": type(value).__name__}
-
-
-def _encode_array(value: Any, depth: int) -> Any:
-    array = np.asarray(value)
-    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
-        array = array.astype(np.float64)
-    if array.dtype.kind == "U" and depth < DEEPEST:
-        return encode(array.tolist(), depth)
-    if array.dtype.str[1:] not in _NUMBERS:
-        return {"unknown": f"{type(value).__name__}_of_{array.dtype.name}"}
-    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    data = base64.b64encode(array.tobytes()).decode("ascii")
-    scalar = isinstance(value, np.generic)
-    return {"array": data, "dtype": array.dtype.str[1:], "shape": list(array.shape), "scalar": scalar}
-
-
-class _Decoder:
-    """Turns JSON back into values, and counts them."""
-
-    def __init__(self, named: bool) -> None:
-        self.left = MOST
-        self.named = named
-
-    def decode(self, code: Any, depth: int = 0) -> Any:
-        self.left -= 1
-        if self.left < 0 or depth > DEEPEST + 1:
-            raise NotPlain("too many values, or too deep")
-        if type(code) is str:
-            return readable(code, len(code))
-        if code is None or type(code) in (bool, int, float):
-            return code
-        if type(code) is not dict or not code:
-            raise NotPlain("no such form of a value")
-        kind, content = next(iter(code.items()))
-        forms: dict[str, Callable[[], Any]] = {
-            "int": lambda: int(str(content)[:4000], 16),
-            "complex": lambda: complex(float(content[0]), float(content[1])),
-            "tuple": lambda: tuple(self.decode(item, depth + 1) for item in content),
-            "list": lambda: [self.decode(item, depth + 1) for item in content],
-            "dict": lambda: {self.decode(key, depth + 1): self.decode(item, depth + 1) for key, item in _few(content)},
-            "array": lambda: _decode_array(code),
-            "unknown": lambda: unknown(str(content) if self.named else ""),
-        }
-        if kind not in forms:
-            raise NotPlain("no such form of a value")
-        return forms[kind]()
-
-
-def decode(code: Any, *, named: bool = True) -> Any:
-    """The value that `encode` made JSON of; raises `NotPlain` for whatever else may come.
-
-    What is unknown bears the name of its type, unless that might tell a secret.
-
-    >>> decode(encode((1, [2.5, "a"], np.eye(2))))
-    (1, [2.5, 'a'], array([[1., 0.], [0., 1.]]))
-    """
-    try:
-        return _Decoder(named).decode(code)
-    except NotPlain:
-        raise
-    except (TypeError, ValueError, OverflowError, RecursionError, LookupError, MemoryError) as error:
-        raise NotPlain(f"not plain data: {type(error).__name__}") from None
-
-
-def _few(entries: Any) -> Any:
-    if len(entries) > _ENTRIES:
-        raise NotPlain("a dict with too many entries")
-    return entries
-
-
-def _decode_array(code: dict[str, Any]) -> Any:
-    if code["dtype"] not in _NUMBERS:
-        raise NotPlain("no array of numbers")
-    shape = tuple(code["shape"])
-    if len(shape) > 8 or not all(type(side) is int and side >= 0 for side in shape):
-        raise NotPlain("no shape of an array")
-    dtype = np.dtype("<" + code["dtype"])
-    data = base64.b64decode(code["array"], validate=True)
-    if math.prod(shape) * dtype.itemsize != len(data):
-        raise NotPlain("an array and its shape do not agree")
-    array = np.ndarray(shape, dtype, data).astype(dtype.newbyteorder("="))
-    return array[()] if code.get("scalar") is True else array
 
 
 class Closed(Exception):

@@ -10,16 +10,17 @@ from nbgrader import utils
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Float, Integer, List, Unicode
 
+from ..checking.checks import checks_in
 from .library import REFUSED, library_for, locked_cells
 from .notebooks import give_stable_ids, strip_noise
 from .proxy import RemoteFunction
 from .sandbox import Died, Limits, Sandbox
-from .secret import fingerprint, grading_folder, revealed, secret_seed
+from .secret import assignment_secret, fingerprint, grading_folder, revealed
 from .session import Session
 from .solution import rubric
 from .student_copy import MAY_FAIL, link_texts, surround
 from .transplant import Cell, Ending, transplant
-from .verdict import Hearing, Judge, bound_names
+from .verdict import Grounds, Hearing, Judge
 
 UNSAFE = "Graded without a sandbox (--unsafe)."
 # A released cell that compares with the library stops in the sandbox, where the library lacks what is to be written.
@@ -102,13 +103,15 @@ class GradeSafely(NbGraderPreprocessor):
         root = _course_root(self)
         stem = resources["nbgrader"]["notebook"]
         release = _release(root, resources)
-        session = Session(lambda: self._sandbox(root, release, resources), seconds=self.total)
-        try:
-            seed = self.secret or secret_seed(root)
-            with revealed(seed):
-                endings = self._grade(nb, release, session, stem)
-        finally:
-            session.end()
+        assignment = resources["nbgrader"]["assignment"]
+        with checks_in(root / "solutions" / assignment):
+            session = Session(lambda: self._sandbox(root, release, resources), seconds=self.total)
+            try:
+                seed = self.secret or assignment_secret(root, assignment)
+                with revealed(seed):
+                    endings = self._grade(nb, release, session, stem)
+            finally:
+                session.end()
         nb.metadata["kernelcourse"] = {
             "endings": [ending.record for ending in endings],
             "seed": fingerprint(seed),
@@ -129,9 +132,8 @@ class GradeSafely(NbGraderPreprocessor):
         import nbformat
 
         endings = []
-        setup = next(cell.source for cell in nb.cells if _grade_id(cell) == "setup")
-        asked = bound_names(cell.source for cell in release.cells if _is_code(cell) and utils.is_solution(cell))
-        judge = Judge(setup, asked, lambda name: RemoteFunction(session, name))
+        checks = [cell.source for cell in nb.cells if _is_code(cell) and _is_check(cell)]
+        judge = Judge.on(Grounds(release, checks), lambda name: RemoteFunction(session, name))
         comparing = {cell.source for cell in release.cells if _is_code(cell) and not _grade_id(cell)}
         missing = {REFUSED}
         hearings = []

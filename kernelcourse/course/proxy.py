@@ -6,6 +6,7 @@ rpyc and RestrictedPython share objects with the other side, which the attacks i
 from __future__ import annotations
 
 import builtins
+import contextlib
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from ..checking.calling import Answer, Outcome, Raised
 from ..checking.cases import Case
 from .library import REFUSED
-from .plain import NotPlain, Opaque, decode, encode, readable
+from .plain import NotPlain, Opaque, Unknown, decode, encode, readable
 from .sandbox import Died
 from .session import Session
 
@@ -38,17 +39,27 @@ class RemoteFunction(Opaque, Answer):
         self.died: Died | None = None
         self.seconds, self.clock = session.limits.seconds, session.limits.clock  # left for all its calls
 
-    def __call__(self, *args: Any) -> Any:
-        outcome = self.try_on(Case(args))
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        outcome = self.try_on(Case(args, keywords=keywords))
         if outcome.error is not None:
-            raise AnswerRaised(str(outcome.error))
+            raise _as_raised(outcome.error)
         return outcome.value
 
+    def bound(self) -> Any:
+        """What the name is bound to, if that is plain data; else this function."""
+        outcome = self._try(Case(()), fetch=True)
+        if outcome.error is not None:
+            raise _as_raised(outcome.error)
+        return self if isinstance(outcome.value, Unknown) else outcome.value
+
     def try_on(self, case: Case) -> Outcome:
+        return self._try(case)
+
+    def _try(self, case: Case, fetch: bool = False) -> Outcome:
         if self.gone is not None:
             return Outcome(case, error=self.gone)
         try:
-            return self._outcome(case, self._ask_kept(case))
+            return self._outcome(case, self._ask_kept(case, fetch))
         except Died as died:
             self.lose(died)
         except NotPlain as error:
@@ -60,12 +71,12 @@ class RemoteFunction(Opaque, Answer):
         self.died = died
         self.gone = Raised("Timeout" if died.kind == "timeout" else "KernelDied", f"it {died}")
 
-    def _ask_kept(self, case: Case) -> dict[str, Any]:
+    def _ask_kept(self, case: Case, fetch: bool) -> dict[str, Any]:
         """Ask again, once, if the copy that was kept is gone: another function may have killed it."""
         if self.keeper is None or self.renewed:
-            return self._ask(case)
+            return self._ask(case, fetch)
         try:
-            reply = self._ask(case)
+            reply = self._ask(case, fetch)
             if "examined" not in reply:
                 return reply
         except Died as died:
@@ -73,15 +84,16 @@ class RemoteFunction(Opaque, Answer):
                 raise
         self.renewed = True
         self.session.renew()
-        return self._ask(case)
+        return self._ask(case, fetch)
 
-    def _ask(self, case: Case) -> dict[str, Any]:
+    def _ask(self, case: Case, fetch: bool) -> dict[str, Any]:
         if self.session.guest is not self:
             if self.session.guest is not None:
                 self.session.guest.close()
             self.session.tell({"op": "examine", "name": self.name, "keeper": self.keeper})
             self.session.guest = self
         message = {"op": "call", "args": encode(case.args), "strided": case.strided, "frozen": case.frozen}
+        message |= {"keywords": encode(case.keywords), "fetch": fetch}
         start = time.monotonic()
         try:
             reply = self.session.ask(message, self.seconds, self.clock)
@@ -138,6 +150,15 @@ def _texts(value: Any) -> tuple[str, ...]:
 def _is_error(name: str) -> bool:
     thing = getattr(builtins, name, None)
     return isinstance(thing, type) and issubclass(thing, BaseException)
+
+
+def _as_raised(error: Raised) -> Exception:
+    """The error for a check cell to catch: one of Python's own by its name, as in `try: f(0)` … `except ValueError`."""
+    kind = getattr(builtins, error.kind, None)
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        with contextlib.suppress(TypeError):  # UnicodeError's children take five arguments
+            return kind(error.message)
+    return AnswerRaised(str(error))
 
 
 def _raised(value: Any) -> Raised | None:

@@ -1,19 +1,33 @@
 """Make the students' notebooks from the solutions: nbgrader takes the solutions and hidden tests out.
 
-Without --term the numbers are those of the book; with it, data and test cases are drawn anew from a seed that belongs
-to the term.
+Before that the assignment is tried out: the solution must get full marks, the stub nothing, and every usual mistake
+must be recognised. Without --term the numbers are those of the book; with it, data and test cases are drawn anew from a
+seed that belongs to the term.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import re
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+from .. import __version__
+from ..checking.checks import FILE, catalogue, checks_in, has_pieces
+from ..checking.recorded import ENDING
 from .engine import load_config, nbgrader_api, succeed
+from .errors import CourseError
 from .folder import Course, add_course_argument
 from .notebooks import pair, read_source, replace_file, set_seed, term_seed, write_notebook
+from .recording import record
+from .rehearsal import rehearse
+from .secret import assignment_secret, commitment
+
+COMMITMENT = ".commitment.json"
+_SEED = re.compile(r"^SEED = (\d+)$", re.MULTILINE)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,13 +46,18 @@ def run(args: argparse.Namespace) -> int:
 
 def release(course: Course, assignment: str, *, term: str | None = None) -> list[Path]:
     """Write the released notebooks of an assignment and enter it into the gradebook; return the notebooks' paths."""
+    config = load_config(course)
     with TemporaryDirectory() as folder:
         workshop = Course(Path(folder).resolve())
-        _lay_out_sources(course, workshop, assignment, term)
-        with nbgrader_api(workshop, config=load_config(course), gradebook=course.gradebook) as api:
-            succeed(api.generate_assignment(assignment), f"release {assignment}")
+        sources = _lay_out_sources(course, workshop, assignment, term)
+        secret = assignment_secret(course.root, assignment)
+        rehearse(course.solutions / assignment, sources, secret, config)
+        with nbgrader_api(workshop, config=config, gradebook=course.gradebook) as api:
+            _generate(api, assignment)
         made = workshop.exercises / assignment
         target = course.exercises / assignment
+        for name_of_file, content in _for_students(course, assignment, sources, secret, term).items():
+            replace_file(made / name_of_file, content)
         files = {path.relative_to(made) for path in made.rglob("*") if path.is_file()}
         for name in sorted(files):
             _publish(made / name, target / name)
@@ -48,16 +67,55 @@ def release(course: Course, assignment: str, *, term: str | None = None) -> list
     return [target / name for name in sorted(files) if name.suffix == ".ipynb"]
 
 
-def _lay_out_sources(course: Course, workshop: Course, assignment: str, term: str | None) -> None:
+def _generate(api: Any, assignment: str) -> None:
+    result = api.generate_assignment(assignment)
+    if not result["success"] and re.search("Cannot (add|modify|remove)", result.get("log") or ""):
+        raise CourseError(
+            f"{assignment} has been graded, and its cells have changed since: run `kernelcourse amend {assignment}`, "
+            "which grades everything again and shows whose points change"
+        )
+    succeed(result, f"release {assignment}")
+
+
+def _for_students(
+    course: Course, assignment: str, sources: dict[str, Any], secret: str, term: str | None
+) -> dict[str, bytes]:
+    """What goes along with the notebooks: checks that are not in the package, and the name of the secret.
+
+    The book's own notebooks, released without a term, are the same everywhere and name no secret.
+    """
+    found = {}
+    for stem, notebook in sources.items():
+        with checks_in(course.solutions / assignment):
+            if course.checks(assignment) is not None:
+                checks = record(catalogue(stem), stem, seed_of(notebook), secret)
+                found[f"{stem}{ENDING}"] = checks
+            elif term is not None and has_pieces(stem):
+                named = {"notebook": stem, "kernelcourse": __version__, "commitment": commitment(secret)}
+                found[f"{stem}{COMMITMENT}"] = (json.dumps(named, indent=1) + "\n").encode()
+    return found
+
+
+def _lay_out_sources(course: Course, workshop: Course, assignment: str, term: str | None) -> dict[str, Any]:
+    """Copy the source for nbgrader; return its notebooks, which have their solutions in them."""
     sources = course.sources(assignment)
     destination = workshop.solutions / assignment
-    shutil.copytree(course.solutions / assignment, destination, ignore=shutil.ignore_patterns("*.md", "*.ipynb", ".*"))
+    ignored = shutil.ignore_patterns("*.md", "*.ipynb", ".*", "__pycache__", FILE)
+    shutil.copytree(course.solutions / assignment, destination, ignore=ignored)
+    notebooks = {}
     for source in sources:
         pair(source)
-        notebook = read_source(source)
+        notebook = notebooks[source.stem] = read_source(source)
         if term is not None:
             set_seed(notebook, term_seed(term))
         write_notebook(notebook, destination / f"{source.stem}.ipynb")
+    return notebooks
+
+
+def seed_of(notebook: Any) -> int:
+    """The seed that stands in a notebook; 1 if there is none."""
+    found = [_SEED.search(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
+    return next((int(match[1]) for match in found if match), 1)
 
 
 def _publish(made: Path, target: Path) -> None:

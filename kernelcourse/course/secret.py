@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
 import secrets
 from collections.abc import Iterator
@@ -35,6 +36,11 @@ def secret_seed(root: Path) -> str:
     return path.read_text(encoding="ascii").strip()
 
 
+def assignment_secret(root: Path, assignment: str) -> str:
+    """The secret of one assignment, drawn from the course's: it can be revealed and tells nothing of the others."""
+    return hmac.new(secret_seed(root).encode(), assignment.encode(), hashlib.sha256).hexdigest()
+
+
 @contextmanager
 def revealed(seed: str) -> Iterator[None]:
     """Let the checks of this process draw their hidden cases from the secret."""
@@ -48,6 +54,11 @@ def revealed(seed: str) -> Iterator[None]:
             os.environ[VARIABLE] = before
 
 
+def commitment(seed: str) -> str:
+    """A name for a secret that does not tell it, and that no other secret has."""
+    return hashlib.sha256(f"kernelcourse {seed}".encode()).hexdigest()
+
+
 def fingerprint(seed: str) -> str:
-    """A name for a secret that does not tell it."""
-    return hashlib.sha256(f"kernelcourse {seed}".encode()).hexdigest()[:12]
+    """The beginning of the commitment, which is enough to tell secrets apart."""
+    return commitment(seed)[:12]

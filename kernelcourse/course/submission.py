@@ -20,6 +20,7 @@ from typing import Any
 from .engine import load_config, nbgrader_api, succeed
 from .folder import CONFIG, Course
 from .notebooks import write_notebook
+from .receipt import NAME, receipt, versions
 from .secret import fingerprint
 from .transplant import LARGEST, Ending, assign, transplant
 
@@ -86,11 +87,12 @@ def course_files(course: Course, assignment: str) -> dict[str, bytes]:
     files = {CONFIG: (course.root / CONFIG).read_bytes()}
     folder = course.exercises / assignment
     for path in sorted(folder.rglob("*")):
-        if path.is_file():
+        if path.is_file() and not path.name.endswith((".checks.json", ".commitment.json")):  # for students' machines
             files[f"exercises/{assignment}/{path.relative_to(folder).as_posix()}"] = path.read_bytes()
             if path.suffix != ".ipynb":
                 files[f"solutions/{assignment}/{path.relative_to(folder).as_posix()}"] = path.read_bytes()
-    return files
+    checks = course.checks(assignment)
+    return files if checks is None else files | {f"solutions/{assignment}/{checks.name}": checks.read_bytes()}
 
 
 def grade_submission(task: Task, student: str, submission: dict[str, bytes]) -> Graded:
@@ -123,9 +125,10 @@ def grade_submission(task: Task, student: str, submission: dict[str, bytes]) -> 
         "seconds": round(time.monotonic() - start, 3),
         "digest": digest(submission),
         "run": task.run,
+        "versions": versions(),
         **more,
     }
-    return Graded(result, files)
+    return Graded(result, files | {NAME: receipt(result, task.secret)})
 
 
 @cache

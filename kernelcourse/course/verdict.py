@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+import builtins
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..checking.cases import case_generator
+from ..checking.calling import Answer
 from ..checking.checks import Checks
 from ..checking.report import Result, Verdict
-from .proxy import RemoteFunction
 
 
 class Recorder:
@@ -22,7 +23,7 @@ class Recorder:
     def __init__(self, checks: Checks) -> None:
         self.checks = checks
         self.results: dict[str, Result] = {}
-        self.waiting: dict[str, RemoteFunction] = {}
+        self.waiting: dict[str, Any] = {}
 
     def __call__(self, **answers: Any) -> None:
         for name, answer in answers.items():
@@ -37,11 +38,11 @@ class Recorder:
         for name, answer in self.waiting.items():
             self.results[name] = self._examine(name, answer, hidden=True)
 
-    def _examine(self, name: str, answer: RemoteFunction, *, hidden: bool) -> Result:
+    def _examine(self, name: str, answer: Any, *, hidden: bool) -> Result:
         piece = self.checks.pieces[name]
         answer.hidden = hidden
         try:
-            return piece.examine(answer, case_generator(self.checks.seed, name, hidden=hidden), hidden=hidden)
+            return self.checks.examine(name, answer, hidden=hidden)
         except Exception as error:  # noqa: BLE001 - an answer that no check can make sense of is wrong
             problem = f"What it returned cannot be judged ({type(error).__name__})."
             return Result(name, piece.points, cases=1, wrong=1, problem=problem, hidden=hidden)
@@ -49,8 +50,8 @@ class Recorder:
             answer.close()
 
 
-def _students(answer: Any) -> RemoteFunction:
-    if not isinstance(answer, RemoteFunction):
+def _students(answer: Any) -> Any:
+    if not isinstance(answer, Answer):
         raise TypeError("a check is for the student's functions")
     return answer
 
@@ -58,43 +59,131 @@ def _students(answer: Any) -> RemoteFunction:
 def bound_names(sources: Iterable[str]) -> set[str]:
     """The names that cells define, as the released answer cells do."""
     found = set()
-    for source in sources:
-        try:
-            tree = ast.parse(source)
-        except SyntaxError:
-            continue
-        for node in tree.body:
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-                found.add(node.name)
-            elif isinstance(node, ast.Assign):
-                found |= {name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+    for node in _statements(sources):
+        if isinstance(node, _DEFINITIONS):
+            found.add(node.name)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
     return found
 
 
-class Judge:
-    """Runs the check cells of one notebook in this process, where a student's name is a `RemoteFunction`."""
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
-    def __init__(self, setup: str, names: Iterable[str], function: Callable[[str], RemoteFunction]) -> None:
+
+def _statements(sources: Iterable[str]) -> Iterator[ast.stmt]:
+    for source in sources:
+        with contextlib.suppress(SyntaxError):  # a magic command
+            yield from ast.parse(source).body
+
+
+def imported_names(sources: Iterable[str]) -> set[str]:
+    """The names that cells import."""
+    imports = [node for node in _nodes(sources) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return {(alias.asname or alias.name).partition(".")[0] for node in imports for alias in node.names}
+
+
+def _nodes(sources: Iterable[str]) -> list[ast.AST]:
+    return [node for statement in _statements(sources) for node in ast.walk(statement)]
+
+
+def _read(source: str) -> set[str]:
+    """The names that a cell reads."""
+    return {node.id for node in _nodes([source]) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+
+def _free(source: str) -> set[str]:
+    """The names that a cell reads and binds nowhere."""
+    nodes = _nodes([source])
+    bound = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    bound |= {node.name or "" for node in nodes if isinstance(node, (*_DEFINITIONS, ast.ExceptHandler))}
+    bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return _read(source) - bound - imported_names([source])
+
+
+class Grounds:
+    """What the grader knows of a released notebook: its own names, and those that it asks the student for.
+
+    The student's are the names that answer cells define, and those that checks use without any released cell defining
+    them: an answer cell may be all solution, so that its release defines nothing. `checks` are the texts of the check
+    cells with their hidden tests.
+    """
+
+    def __init__(self, release: Any, checks: Iterable[str]) -> None:
+        answers, others, known = [], [], []
+        setup = None
+        for cell in release.cells:
+            meta = cell.metadata.get("nbgrader", {})
+            if cell.cell_type != "code" or (meta.get("grade") and not meta.get("solution")):
+                continue
+            if meta.get("solution"):
+                answers.append(cell.source)
+                continue
+            others.append(cell.source)
+            if meta.get("grade_id") == "setup":
+                setup = cell.source
+            known.append(cell.source if meta.get("locked") else _imports_of(cell.source))
+        self.setup = setup
+        self.known = known  # in place of the setup, if there is none
+        self.functions = {node.name for node in _statements(answers) if isinstance(node, _DEFINITIONS)}
+        checks = list(checks)
+        ours = bound_names([*others, *checks]) | imported_names([*others, *checks]) | set(dir(builtins))
+        self.names = bound_names(answers) | ({name for check in checks for name in _free(check)} - ours)
+
+
+def _imports_of(source: str) -> str:
+    imports = [node for node in _statements([source]) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return "\n".join(map(ast.unparse, imports))
+
+
+class Judge:
+    """Runs the check cells of one notebook in this process, where a student's name is a `RemoteFunction`.
+
+    Names that are no `functions` for sure are asked for their value first, as in `assert x == 3`.
+    """
+
+    def __init__(
+        self,
+        setup: str,
+        names: Iterable[str],
+        function: Callable[[str], Any],
+        functions: Collection[str] | None = None,
+    ) -> None:
         self.names = set(names)
         self.function = function
+        self.functions = self.names if functions is None else functions
         self.namespace: dict[str, Any] = {}
         exec(compile(setup, "<setup>", "exec"), self.namespace)  # our own text: the released cell `setup`
+
+    @classmethod
+    def on(cls, grounds: Grounds, function: Callable[[str], Any]) -> Judge:
+        """The judge of a notebook. Without a cell `setup` its locked cells and its imports are known."""
+        judge = cls(grounds.setup or "", grounds.names, function, grounds.functions)
+        for source in grounds.known if grounds.setup is None else ():
+            with contextlib.suppress(Exception):  # a cell that needs an answer, or has a magic command
+                exec(compile(source, "<cell>", "exec"), judge.namespace)
+        return judge
 
     def judge(self, source: str) -> Hearing:
         """Run a check cell, as far as it can be run at its place."""
         recorder: Recorder | None = None
-        namespace = _Namespace(self.namespace, self.names, self.function)
+        scope = dict(self.namespace)
         for name, value in self.namespace.items():
             if isinstance(value, Checks):
-                recorder = namespace[name] = Recorder(value)
+                recorder = scope[name] = Recorder(value)
+        taken = {name: self.function(name) for name in sorted(_read(source) & self.names)}
         failure = ""
         try:
-            exec(compile(source, "<check>", "exec"), {"__builtins__": __builtins__}, namespace)
+            for name, function in taken.items():
+                scope[name] = function if name in self.functions else function.bound()
+            exec(compile(source, "<check>", "exec"), scope)
         except Exception as error:  # noqa: BLE001 - a check that fails in any way gives nothing
             failure = f"{type(error).__name__}: {error}"
-        for function in namespace.taken.values():
+        for function in taken.values():
             function.close()
-        return Hearing(recorder, failure, list(namespace.taken.values()))
+        for name in scope.keys() - self.namespace.keys() - self.names:
+            self.namespace[name] = scope[name]  # what one check cell imports, the next may use
+        return Hearing(recorder, failure, list(taken.values()))
 
 
 @dataclass(frozen=True)
@@ -103,7 +192,7 @@ class Hearing:
 
     recorder: Recorder | None
     failure: str
-    functions: list[RemoteFunction]
+    functions: list[Any]
 
     @property
     def waits(self) -> bool:
@@ -117,28 +206,12 @@ class Hearing:
     def conclude(self) -> list[dict[str, Any]]:
         """Try the hidden cases and return the outputs of the cell."""
         if self.recorder is None:
-            return _outputs(Verdict([]), self.failure)
+            return as_outputs(Verdict([]), self.failure)
         self.recorder.try_hidden()
-        return _outputs(Verdict(list(self.recorder.results.values())), self.failure)
+        return as_outputs(Verdict(list(self.recorder.results.values())), self.failure)
 
 
-class _Namespace(dict[str, Any]):
-    """The names of a check cell: the grader's own, and those of the student that the assignment asks for."""
-
-    def __init__(self, ours: dict[str, Any], names: set[str], function: Callable[[str], RemoteFunction]) -> None:
-        super().__init__(ours)
-        self.names, self.function = names, function
-        self.taken: dict[str, RemoteFunction] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name in self.names:
-            if name not in self.taken:
-                self.taken[name] = self.function(name)
-            return self.taken[name]
-        return super().__getitem__(name)
-
-
-def _outputs(verdict: Verdict, failure: str) -> list[dict[str, Any]]:
+def as_outputs(verdict: Verdict, failure: str) -> list[dict[str, Any]]:
     """The outputs that nbgrader's rule turns into the points of the verdict."""
     data, metadata = verdict.bundle
     box = {"output_type": "display_data", "data": data, "metadata": metadata}

@@ -224,7 +224,8 @@ class Worker:
 
     def _answer_calls(self, name: str) -> None:
         while (message := self.channel.receive())["op"] == "call":
-            case = Case(decode(message["args"]), strided=message["strided"], frozen=message["frozen"])
+            layout = {"strided": message["strided"], "frozen": message["frozen"]}
+            case = Case(decode(message["args"]), **layout, keywords=decode(message["keywords"]))
             self.channel.send(self._answer(name, case, message))
 
     def _answer(self, name: str, case: Case, message: dict[str, Any]) -> dict[str, Any]:
@@ -232,7 +233,8 @@ class Worker:
         process, start = os.getpid(), time.process_time()
         try:
             self._start_clocks(message)
-            outcome = call(self._named(name), case)
+            named = self._named(name)
+            outcome = Outcome(case, named) if message["fetch"] else call(named, case)
             reply = {
                 "value": encode(outcome.value),
                 "changed": outcome.changed,

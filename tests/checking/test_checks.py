@@ -123,6 +123,28 @@ def test_an_answer_that_writes_on_its_argument_is_told_so(check):
     assert "changed its argument `w`" in result.problem
 
 
+@pytest.mark.parametrize(
+    ("given", "change"),
+    [
+        (["b", "a"], lambda words: words.sort()),
+        ({"a": [1]}, lambda words: words["a"].append(2)),
+        ({"a"}, lambda words: words.add("b")),
+        ((1, [np.zeros(2)]), lambda words: words[1][0].fill(1)),
+    ],
+)
+def test_a_changed_argument_of_any_kind_is_noticed_and_spoils_no_other_case(given, change):
+    def answer(words):
+        count = len(words)
+        change(words)
+        return count
+
+    piece = Piece("count", 1, lambda words: len(words), lambda rng: [Case((given,))])
+    before = repr(given)
+    assert "changed its argument" in failure(Checks([piece], seed=1), count=answer).problem
+    assert repr(given) == before
+    assert Checks([piece], seed=1)(count=len).earned == 1
+
+
 def test_an_answer_that_restores_its_argument_still_meets_read_only_input(check):
     def answer(X, w):
         w *= 2
@@ -199,14 +221,20 @@ def test_a_definition_is_called_by_its_own_name(check):
     assert failure(check, scores=answer).problem == "It calls kernelcourse.linalg.solve_ridge."
 
 
-def test_a_profiler_goes_on_after_a_check(check):
+def test_a_profiler_sees_the_answer_and_goes_on_after_a_check(check):
+    def seen_by_the_profiler(X, w):
+        return X @ w
+
     profiler = cProfile.Profile()
     profiler.enable()
-    check(scores=scores)
+    check(scores=seen_by_the_profiler)
+    with pytest.raises(CheckFailed, match="It calls kernelcourse"):
+        check(scores=library_predict)
     sorted([2, 1])
     profiler.disable()
-    counted = pstats.Stats(profiler).stats
-    assert any(name == "<built-in method builtins.sorted>" for _, _, name in counted)
+    counted = {name for _, _, name in pstats.Stats(profiler).stats}
+    assert "<built-in method builtins.sorted>" in counted
+    assert "seen_by_the_profiler" in counted or sys.gettrace() is not None  # a debugger leaves no room for both
 
 
 def test_a_check_runs_with_the_engine_off(check):

@@ -4,7 +4,6 @@ import copy
 import inspect
 import os
 import shutil
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,8 +13,7 @@ import nbformat
 import pytest
 from filelock import FileLock
 
-import kernelcourse.checking
-from kernelcourse.checking import catalogue
+from kernelcourse.checking import catalogue, checks_in
 from kernelcourse.course.cli import main
 from kernelcourse.course.engine import nbgrader_api, succeed
 from kernelcourse.course.folder import Course
@@ -67,7 +65,8 @@ class Graded:
 
     @property
     def pieces(self):
-        return {piece.name: piece for piece in catalogue(self.stem).PIECES}
+        with checks_in(self.source.parent):
+            return {piece.name: piece for piece in catalogue(self.stem).PIECES}
 
     def released(self):
         return nbformat.read(self.course.exercises / self.assignment / f"{self.stem}.ipynb", as_version=4)
@@ -197,18 +196,6 @@ def scaffold(shared_folder):
     return Course(root)
 
 
-@contextmanager
-def importable(course):
-    """Let this process import the catalogues of another course."""
-    folders = [*kernelcourse.checking.__path__, str(course.root / "kernelcourse" / "checking")]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernelcourse.checking, "__path__", folders)
-        yield
-    for name, module in list(sys.modules.items()):
-        if (getattr(module, "__file__", None) or "").startswith(str(course.root)):
-            del sys.modules[name]
-
-
 @pytest.fixture(scope="module", params=[*HERE.assignments(), SCAFFOLD])
 def assignment(request):
     return request.param
@@ -217,12 +204,9 @@ def assignment(request):
 @pytest.fixture(scope="module")
 def home(request, assignment):
     """The course that the assignment lives in."""
-    if assignment != SCAFFOLD:
-        yield HERE
-    else:
-        scaffold = request.getfixturevalue("scaffold")
-        with importable(scaffold):
-            yield scaffold
+    home = HERE if assignment != SCAFFOLD else request.getfixturevalue("scaffold")
+    with checks_in(home.solutions / assignment):
+        yield home
 
 
 @pytest.fixture(scope="module")

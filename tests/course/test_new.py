@@ -26,18 +26,18 @@ def course(tmp_path, monkeypatch):
 def test_a_new_assignment_is_named_throughout(course, capsys):
     assert main(["new", "12-string-kernels", "--course", str(course.root)]) == 0
     source = course.solutions / "12-string-kernels" / "string-kernels.md"
-    catalogue = course.root / "kernelcourse" / "checking" / "string_kernels.py"
-    written = [source, catalogue, course.exercises / "12-string-kernels" / "None.ipynb"]
+    checks = course.solutions / "12-string-kernels" / "checks.py"
+    written = [source, checks, course.exercises / "12-string-kernels" / "None.ipynb"]
     assert capsys.readouterr().out.splitlines() == [str(path.relative_to(course.root)) for path in written]
-    for path in (source, catalogue):
+    for path in (source, checks):
         text = path.read_text(encoding="utf-8")
         assert "{{" not in text and "tring kernels" in text
-    assert "from kernelcourse.checking import string_kernels" in source.read_text(encoding="utf-8")
-    assert ast.get_docstring(ast.parse(catalogue.read_text(encoding="utf-8")))
+    assert 'catalogue("string-kernels").checks(SEED)' in source.read_text(encoding="utf-8")
+    assert ast.get_docstring(ast.parse(checks.read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize(
-    "mine", ["solutions/12-string-kernels/string-kernels.md", "kernelcourse/checking/string_kernels.py"]
+    "mine", ["solutions/12-string-kernels/string-kernels.md", "solutions/12-string-kernels/checks.py"]
 )
 def test_nothing_that_is_there_is_written_over(course, mine):
     path = course.root / mine

@@ -14,6 +14,7 @@ from kernelcourse.course.errors import CourseError
 from kernelcourse.course.folder import Course
 from kernelcourse.course.notebooks import cells, pair, read_source, set_seed, term_seed
 from kernelcourse.course.release import release
+from kernelcourse.course.secret import assignment_secret, commitment
 from tests.course.conftest import HERE, temporary_course
 
 ASSIGNMENT = "01-dual-representation"
@@ -28,8 +29,9 @@ def released(tmp_path_factory):
 
 
 @pytest.fixture
-def course(released, tmp_path):
-    """A copy of it to play with."""
+def course(released, tmp_path, monkeypatch):
+    """A copy of it to play with; it was tried out once, which is enough."""
+    monkeypatch.setattr("kernelcourse.course.release.rehearse", lambda *what: None)
     return Course(shutil.copytree(released.root, tmp_path / "course"))
 
 
@@ -43,8 +45,13 @@ def test_releasing_again_changes_no_byte_and_a_term_only_the_seed(course):
     term = notebook_bytes(course, term="2027-spring")
     assert term != default
     assert notebook_bytes(course, term="2027-spring") == term
+    promise = json.loads((course.exercises / ASSIGNMENT / "dual-representation.commitment.json").read_bytes())
+    assert promise["commitment"] == commitment(assignment_secret(course.root, ASSIGNMENT))
     assert notebook_bytes(course) == default
     differing = [(old, new) for old, new in zip(default.splitlines(), term.splitlines(), strict=True) if old != new]
+    assert not (
+        course.exercises / ASSIGNMENT / "dual-representation.commitment.json"
+    ).exists()  # the book's notebooks are the same everywhere
     kinds = {re.sub(rb"[0-9a-f]{32}|\d+", b"#", old) for old, _ in differing}
     assert kinds == {b'    "SEED = #\\n",', b'     "checksum": "#",'}
     assert f"SEED = {term_seed('2027-spring')}".encode() in term

@@ -12,9 +12,9 @@ from kernelcourse.checking.cases import Case, case_generator
 from kernelcourse.course.plain import Unknown
 from kernelcourse.course.proxy import AnswerRaised, RemoteFunction
 from kernelcourse.course.sandbox import Limits, Sandbox
-from kernelcourse.course.secret import fingerprint, revealed, secret_seed
+from kernelcourse.course.secret import assignment_secret, commitment, fingerprint, revealed, secret_seed
 from kernelcourse.course.session import Session, _clean
-from kernelcourse.course.verdict import Judge, bound_names
+from kernelcourse.course.verdict import Grounds, Judge, bound_names
 
 SETUP = """
 from kernelcourse.checking import dual_representation
@@ -211,9 +211,20 @@ def test_only_names_that_are_asked_for_are_the_students(session):
 def test_a_remote_function_can_be_called_and_nothing_else(session):
     define(session, gram_matrix="Phi + 1")
     function = RemoteFunction(session, "gram_matrix")
-    assert function(1) == 2
-    with pytest.raises(AnswerRaised, match="TypeError"):
+    assert function(1) == function(Phi=1) == 2
+    with pytest.raises(TypeError, match="can only concatenate"):  # for a check cell to catch, as in a kernel
         function("a")
+    session.run("class Own(Exception): pass\ndef predict(Phi): raise [Own, SystemExit, UnicodeDecodeError][Phi]('a')")
+    raising = RemoteFunction(session, "predict")
+    for kind in range(2):
+        with pytest.raises(AnswerRaised):
+            raising(kind)
+    raising.close()
+    session.run("x = {'a': [1, {2}]}")
+    assert RemoteFunction(session, "x").bound() == {"a": [1, {2}]}
+    assert isinstance(RemoteFunction(session, "gram_matrix").bound(), RemoteFunction)
+    with pytest.raises(NameError):
+        RemoteFunction(session, "nothing").bound()
     for ask in (bool, len, iter, float, hash, lambda f: f == f, lambda f: f + 1, np.asarray, lambda f: np.eye(2) * f):
         with pytest.raises(TypeError):
             ask(function)
@@ -279,6 +290,13 @@ def test_the_secret_is_made_once_and_named_without_telling(tmp_path, monkeypatch
     assert secret_seed(tmp_path) == seed
 
 
+def test_the_secret_of_one_assignment_tells_nothing_of_another(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNELCOURSE_HIDDEN_SEED", "words")
+    one, other = assignment_secret(tmp_path, "01-a"), assignment_secret(tmp_path, "02-b")
+    assert one != other and one == assignment_secret(tmp_path, "01-a") and "words" not in one + other
+    assert commitment(one).startswith(fingerprint(one))
+
+
 def test_processes_that_come_together_get_the_same_secret(tmp_path, monkeypatch):
     monkeypatch.delenv("KERNELCOURSE_HIDDEN_SEED", raising=False)
     with multiprocessing.get_context("fork").Pool(4) as pool:
@@ -294,3 +312,44 @@ def test_other_secrets_draw_other_hidden_cases(session):
             seen.append(case_generator(1, "gram_matrix", hidden=True).normal())
             assert records["predict"]["earned"] == 0
     assert seen[0] == seen[2] != seen[1]
+
+
+def notebook_of(*cells):
+    """A notebook of code cells, each with nbgrader's metadata."""
+    made = [
+        from_dict({"cell_type": "code", "source": source, "metadata": {"nbgrader": meta}}) for source, meta in cells
+    ]
+    return from_dict({"cells": made})
+
+
+ANSWER, TEST, LOCKED = {"solution": True}, {"grade": True}, {"locked": True}
+
+
+def test_plain_assertions_need_neither_a_setup_nor_a_catalogue(session):
+    """As in stock nbgrader: variables, errors, keywords, helpers, generators. What a released cell defines is ours."""
+    session.run("x = [1, {'a': 2}]\nf = lambda n, by=1: [n][by - 1]\nhelper = all = lambda *a: True")
+    release = notebook_of(
+        ("%matplotlib inline\nx + 1", {}),
+        ("import math\nplot(f)", {}),
+        ("def helper(value): return value == [1, {'a': 2}]", LOCKED),
+        ("# YOUR CODE HERE\nraise NotImplementedError()", ANSWER),
+    )
+    good = "from itertools import count\nassert helper(x) and all(f(n, by=1) == n for n in (1, 2)) and math.pi"
+    cells = {
+        good: 2,
+        "def equal(a, b):\n    assert a == b\nequal(f(next(count(3))), 3)": 2,
+        "try:\n    f(1, by=9)\nexcept IndexError:\n    pass\nelse:\n    assert False": 2,
+        "assert helper([1])": 0,
+        "assert all([f(1) == 2])": 0,
+        "assert nowhere": 0,
+        "assert x == 3": 0,
+    }
+    grounds = Grounds(release, cells)
+    assert grounds.names == {"x", "f", "nowhere"} and grounds.setup is None
+    court = Judge.on(grounds, lambda name: RemoteFunction(session, name))
+    for source, points in cells.items():
+        outputs = court.judge(source).conclude()
+        meta = {"nbgrader": {"grade": True, "solution": False, "points": 2, "grade_id": "x"}}
+        cell = from_dict({"cell_type": "code", "source": source, "metadata": meta, "outputs": outputs})
+        assert determine_grade(cell)[0] == points, source
+    session.run("del all")

@@ -1,0 +1,31 @@
+"""What a course's nbgrader_config.py asks for: nbgrader's steps, with ours among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..checking.checks import FILE
+
+
+def configure(c: Any) -> None:
+    """Set up nbgrader for a course of this form; what the course's own file sets afterwards counts."""
+    from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
+    from nbgrader.preprocessors import Execute, SaveAutoGrades
+
+    from .preprocessors import GradeSafely, HideTests, NoteUnsafe, ShowRubric, StableNotebook, StudentCopy, Transplant
+
+    c.CourseDirectory.source_directory = "solutions"
+    c.CourseDirectory.release_directory = "exercises"
+
+    # Every other file of a source folder goes to the students. These hold the solutions.
+    c.CourseDirectory.ignore = ["*.md", FILE, ".*", "__pycache__", "*.pyc"]
+
+    c.GenerateAssignment.preprocessors = [*GenerateAssignment().preprocessors, StudentCopy, StableNotebook]
+
+    # Grading takes only texts from a submission, runs them in a sandbox, and judges outside of it.
+    c.Autograde.sanitize_preprocessors = [Transplant, *Autograde().sanitize_preprocessors]
+    ours = {Execute: [GradeSafely], SaveAutoGrades: [SaveAutoGrades, NoteUnsafe]}
+    c.Autograde.autograde_preprocessors = [
+        step for stock in Autograde().autograde_preprocessors for step in ours.get(stock, [stock])
+    ]
+    c.GenerateFeedback.preprocessors = [HideTests, ShowRubric, *GenerateFeedback().preprocessors]
