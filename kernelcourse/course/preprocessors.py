@@ -10,13 +10,14 @@ from nbgrader import utils
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Float, Integer, List, Unicode
 
+from . import guard  # noqa: F401 - nbgrader's own commands become careful with it
 from .library import REFUSED, library_for, locked_cells
 from .notebooks import give_stable_ids, strip_noise
 from .proxy import RemoteFunction
 from .sandbox import Died, Limits, Sandbox
 from .secret import fingerprint, grading_folder, revealed, secret_seed
 from .session import Session
-from .transplant import Cell, Ending, transplant
+from .transplant import Cell, Ending, shorten, transplant
 from .verdict import Hearing, Judge, bound_names
 
 UNSAFE = "Graded without a sandbox (--unsafe)."
@@ -92,6 +93,7 @@ class GradeSafely(NbGraderPreprocessor):
                 endings = self._grade(nb, release, session, stem)
         finally:
             session.end()
+        shorten(nb)
         nb.metadata["kernelcourse"] = {
             "endings": [ending.record for ending in endings],
             "seed": fingerprint(seed),
