@@ -1,4 +1,4 @@
-"""Drawing the cases of a check: the visible ones in the catalogue's order, the hidden ones in no order that can be known.
+"""Drawing the cases of a check: visible ones in the catalogue's order, hidden ones in no order that can be known.
 
 A function that answers by counting its calls, or from a table of what it was once asked, is right by chance only.
 """

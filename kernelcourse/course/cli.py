@@ -18,6 +18,9 @@ from .errors import CourseError
 COMMANDS = {
     "check": "run the visible checks of a notebook",
     "release": "make the students' notebooks from the solutions",
+    "roster": "enter students from a list of Canvas, Moodle or nbgrader",
+    "due": "set or show a due date and extensions",
+    "collect": "unpack the submissions that a platform hands out as a zip file",
     "grade": "grade submissions, each in a sandbox",
     "report": "write a page about the results of an assignment",
     "new": "start a new assignment",

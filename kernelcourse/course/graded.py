@@ -200,7 +200,7 @@ def _add_result(submission: Submission, result: Mapping[str, Any]) -> list[Endin
                     float(record["points"]),
                     float(record["earned"]),
                     *(str(record[key]) for key in ("problem", "hint", "mistake")),
-                    cell=str(record.get("cell", "")),
+                    str(record.get("cell", "")),
                 )
             )
     return endings

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
-import os
 import shutil
 import signal
 import stat
@@ -18,7 +17,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -163,9 +162,9 @@ def _collect_with_care(copy: Any, self: Any, src: str, dest: str, log: Any = Non
     The name of the folder and the file timestamp.txt are the student's word. The time of the last change to the folder
     or to a file in it is the system's, and nobody but root can set it.
     """
-    came = max(os.lstat(path).st_ctime for path in (src, *Path(src).rglob("*")))
-    original = shutil.copytree
-    shutil.copytree = lambda *args, **kwargs: original(*args, symlinks=True, **kwargs)  # type: ignore[assignment]
+    came = max(path.lstat().st_ctime for path in (Path(src), *Path(src).rglob("*")))
+    original: Any = shutil.copytree
+    shutil.copytree = partial(original, symlinks=True)
     try:
         copy(self, src, dest, log)
     finally:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .graded import Submission
 
 # What begins a formula, at the beginning of a cell or after a sign that some spreadsheet takes for the end of one.
-_FORMULA = re.compile(r"(^|[;,|\t])([ \xa0]*)(?=[=+\-@＝＋－＠])")
+_FORMULA = re.compile(r"(^|[;,|\t])(\s*)(?=[=+\-@＝＋－＠])")
 
 
 def canvas(assignment: str, points: float, submissions: Iterable[Submission]) -> str:
@@ -54,12 +54,13 @@ def feedback(submission: Submission) -> str:
         f"{piece.name} {piece.earned:g}/{piece.points:g}" for piece in submission.pieces if piece.cell not in by_hand
     ]
     checked = {piece.cell for piece in submission.pieces}
+    complete = "" not in checked  # results of an earlier version do not name their cells
     for cell in submission.cells:
         if cell.by_hand:
             parts.append(f"{cell.name} {cell.score:g}/{cell.points:g} (by hand)")
-        elif cell.waits:
+        elif cell.waits and complete:
             parts.append(f"{cell.name} is still to be read")
-        elif cell.name not in checked and submission.pieces:
+        elif cell.name not in checked and complete:
             parts.append(f"{cell.name} {cell.score:g}/{cell.points:g}")
     if submission.penalty:
         parts.append(f"late: {submission.penalty:g} off")

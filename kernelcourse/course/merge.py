@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .due import read_extensions
 from .engine import load_config
 from .errors import CourseError
 from .folder import Course
@@ -155,7 +156,7 @@ class Writer:
 
     def _best(self, student: str, result: dict[str, Any]) -> dict[str, Any]:
         """Of the result and those of earlier submissions to the same release the best; it takes the result's place."""
-        earlier = []
+        earlier: list[tuple[Path | None, dict[str, Any]]] = []
         for folder in sorted(history_folder(self.course, self.assignment, student).glob("*")):
             try:
                 earlier.append((folder, json.loads((folder / "result.json").read_bytes())))
@@ -231,10 +232,14 @@ class Writer:
 
     def _settle(self, received: Mapping[str, str]) -> list[str]:
         changes = []
+        extensions = read_extensions(self.course)
         for submission in self.gradebook.find_assignment(self.assignment).submissions:
             before = sum(notebook.late_submission_penalty or 0 for notebook in submission.notebooks)
             if received.get(submission.student_id):
                 submission.timestamp = _moment(received[submission.student_id])
+            until = extensions.get((submission.student_id, self.assignment))
+            if until is not None and submission.assignment.duedate is not None:
+                submission.extension = until - submission.assignment.duedate
             self._charge(submission)
             after = sum(notebook.late_submission_penalty or 0 for notebook in submission.notebooks)
             if abs(after - before) > 1e-9:

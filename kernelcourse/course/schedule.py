@@ -63,11 +63,11 @@ def on_this_machine(
                 if time.monotonic() > job.deadline:  # killed, it is ready in the next round
                     job.overdue = True
                     job.process.kill()
-            for connection in ready:
-                assert isinstance(connection, Connection)
-                job = running.pop(connection)
+            for done in ready:
+                assert isinstance(done, Connection)
+                job = running.pop(done)
                 shares.append(job.share)
-                said = _last_word(connection)
+                said = _last_word(done)
                 job.process.join()
                 overdue = job.overdue or job.process.exitcode == -signal.SIGXCPU
                 if said is None and not overdue and job.attempt < _TRIES:

@@ -76,7 +76,7 @@ def structure(text: str) -> list[str]:
 def _tokens(text: str) -> tuple[tuple[int, str], ...]:
     """The tokens up to where the text stops being Python."""
     lines = list(io.StringIO(cut(text, _MAX_TEXT, _MAX_LINE).replace("\x00", "")))
-    found = []
+    found: list[tuple[int, str]] = []
     with contextlib.suppress(tokenize.TokenError, SyntaxError):
         tokens = _whole_strings(tokenize.generate_tokens(iter(lines).__next__), lines)
         found.extend(islice(tokens, _MAX_TOKENS))
