@@ -1,8 +1,8 @@
 """Set or show the due date of an assignment, and extensions of single students.
 
 Due dates are nbgrader's own, in the gradebook. Extensions stand in extensions.csv in the course folder: nbgrader can
-extend only what has been handed in. One that was granted in nbgrader counts as well. The next `kernelcourse grade` works
-out anew what lateness costs; nothing is run again for it.
+extend only what has been handed in. One that was granted in nbgrader counts as well. The next `kernelcourse grade`
+works out anew what lateness costs; nothing is run again for it.
 """
 
 from __future__ import annotations

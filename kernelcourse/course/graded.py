@@ -199,7 +199,9 @@ def _add_result(submission: Submission, result: Mapping[str, Any]) -> list[Endin
                     str(record["piece"]),
                     float(record["points"]),
                     float(record["earned"]),
-                    *(str(record[key]) for key in ("problem", "hint", "mistake")),
+                    str(record["problem"]),
+                    str(record["hint"]),
+                    str(record["mistake"]),
                     str(record.get("cell", "")),
                 )
             )

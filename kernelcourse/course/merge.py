@@ -157,9 +157,9 @@ class Writer:
     def _best(self, student: str, result: dict[str, Any]) -> dict[str, Any]:
         """Of the result and those of earlier submissions to the same release the best; it takes the result's place."""
         earlier: list[tuple[Path | None, dict[str, Any]]] = []
-        for folder in sorted(history_folder(self.course, self.assignment, student).glob("*")):
+        for place in sorted(history_folder(self.course, self.assignment, student).glob("*")):
             try:
-                earlier.append((folder, json.loads((folder / "result.json").read_bytes())))
+                earlier.append((place, json.loads((place / "result.json").read_bytes())))
             except (OSError, ValueError):
                 continue
         same = [(folder, one) for folder, one in earlier if one.get("release") == result.get("release")]
