@@ -296,13 +296,14 @@ class _Run:
     @cached_property
     def task(self) -> Any:
         """What all submissions have in common."""
+        from .merge import locked_sources
         from .secret import grading_folder, secret_seed
         from .submission import Task, course_files
 
         course, assignment = self.room.course, self.room.assignment
-        files = course_files(course, assignment)
+        files, locked = course_files(course, assignment), locked_sources(course, assignment)
         shelf = str(grading_folder(course.root) / "library")
-        return Task(assignment, files, secret_seed(course.root), self.unsafe, self.plan["run"], shelf)
+        return Task(assignment, files, locked, secret_seed(course.root), self.unsafe, self.plan["run"], shelf)
 
     @cached_property
     def _seconds(self) -> float:

@@ -115,6 +115,20 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder)
 
 
+def locked_sources(course: Course, assignment: str) -> dict[str, dict[str, str]]:
+    """The locked cells of each notebook as they were written, hidden tests included; the gradebook keeps them."""
+    from nbgrader.api import Gradebook
+
+    def read() -> dict[str, dict[str, str]]:
+        with Gradebook(course.gradebook, load_config(course).CourseDirectory.course_id) as gradebook:
+            return {
+                notebook.name: {cell.name: cell.source for cell in notebook.source_cells if cell.locked}
+                for notebook in gradebook.find_assignment(assignment).notebooks
+            }
+
+    return patiently(read)
+
+
 class Writer:
     """The one who enters results of an assignment into the gradebook. What it has done once changes nothing again."""
 

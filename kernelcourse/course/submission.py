@@ -38,6 +38,7 @@ class Task:
 
     assignment: str
     course: dict[str, bytes]  # configuration and release, by their paths in the course folder
+    locked: dict[str, dict[str, str]]  # notebook -> locked cell -> its source, hidden tests included
     secret: str
     unsafe: bool
     run: str  # names the run, so that an interrupted one can be told from the next
@@ -82,6 +83,7 @@ def grade_submission(task: Task, student: str, handed: Handed) -> Graded:
         notebooks, files = {}, _support_files(task)
         for stem, cells in found.cells.items():
             notebook = transplant(cells, releases[stem])
+            _restore(notebook, task.locked[stem])
             resources = {"nbgrader": {"notebook": stem, "assignment": task.assignment, "student": student}}
             for step in steps:
                 notebook, resources = step(notebook, resources)
@@ -173,6 +175,14 @@ def _steps(course: Course, task: Task) -> list[Any]:
     named = config.Autograde.get("autograde_preprocessors", [])
     own = [step for step in named if not step.__module__.startswith(("nbgrader.", "nbconvert.", __package__))]
     return [step(parent=caller) for step in (GradeSafely, LimitOutput, *own)]
+
+
+def _restore(notebook: Any, locked: dict[str, str]) -> None:
+    """Put the hidden tests back, which no release holds."""
+    for cell in notebook.cells:
+        ours = cell.metadata.get("nbgrader", {})
+        if ours.get("locked") and ours.get("grade_id") in locked:
+            cell.source = locked[ours["grade_id"]]
 
 
 def _scores(notebook: Any, *, unsafe: bool) -> dict[str, Any]:
