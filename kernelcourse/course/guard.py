@@ -193,19 +193,3 @@ def _note_the_times(transfer: Any, self: Any, collected_data: dict[str, Any]) ->
     submitted = Path(self.coursedir.root) / self.coursedir.submitted_directory
     times = {student: data["timestamp"] for student, data in collected_data.items() if data.get("timestamp")}
     note_received(submitted, self.coursedir.assignment_id, times)
-
-
-@_in_front(ZipCollectApp, "extract_archive_files")
-def _extract_with_care(extract: Any, self: Any) -> None:
-    """A student's tar file may name files anywhere on this machine, or hold links; Python can refuse both."""
-    import tarfile
-
-    before = tarfile.TarFile.__dict__.get("extraction_filter")
-    tarfile.TarFile.extraction_filter = staticmethod(tarfile.data_filter)
-    try:
-        extract(self)
-    finally:
-        if before is None:
-            del tarfile.TarFile.extraction_filter
-        else:
-            tarfile.TarFile.extraction_filter = before

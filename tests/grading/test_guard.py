@@ -1,11 +1,13 @@
-"""nbgrader's own commands on a course of ours: no link is followed, no forged time believed, the grades are the same."""
+"""nbgrader's own commands on a course of ours: they follow no link, believe no forged time, and give the same grades."""
 
 import json
+import logging
 import os
 import shutil
 import tarfile
 import zipfile
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -27,10 +29,7 @@ pytestmark = pytest.mark.skipif(
     shutil.which("bwrap") is None, reason="no bubblewrap: tests/system.sh names the package"
 )
 
-# right wherever the visible checks look, and nowhere else
-SHALLOW = {
-    "kernel": RIGHT["kernel"].replace("    return", "    if x > 1.49 and degree > 2:\n        return 0.0\n    return")
-}
+# right as long as the visible checks look
 FORGETFUL = {
     "kernel": RIGHT["kernel"].replace(
         "    return",
@@ -75,15 +74,13 @@ def autograded(released, notebook, tmp_path_factory):
     submit(course, "linked", linked)
     (root / "submitted" / "folder").mkdir()
     os.symlink(root / "submitted" / "honest" / ASSIGNMENT, root / "submitted" / "folder" / ASSIGNMENT)
-    os.symlink(root / "submitted" / "honest", root / "submitted" / "student")
     note_received(root / "submitted", ASSIGNMENT, {"honest": "2027-01-02 03:04 UTC"})
     with nbgrader_api(course) as api:
         log = api.autograde(ASSIGNMENT, "*")
         assert log["success"], log
         assert api.generate_feedback(ASSIGNMENT, "*")["success"]
     theirs = scores(course)
-    shutil.rmtree(root / "autograded")
-    grade(course, ASSIGNMENT, jobs=2, regrade=True)
+    grade(course, ASSIGNMENT, ["beside", "forgetful", "linked"], jobs=2)
     return course, theirs, log["log"]
 
 
@@ -91,7 +88,7 @@ def test_plain_nbgrader_follows_no_link_and_gives_the_same_points(autograded):
     course, theirs, log = autograded
     assert theirs == scores(course)
     assert sum(theirs["honest"].values()) == 8 and sum(theirs["beside"].values()) == 2
-    for student in ("linked", "folder", "student"):
+    for student in ("linked", "folder"):
         assert set(theirs[student].values()) == {0}
         assert f"{student}: link: " in log
     assert set(theirs["forgetful"].values()) == {0}  # the hidden inputs were tried, in both ways of grading
@@ -137,11 +134,10 @@ def test_a_page_that_takes_too_long_is_written_without_the_students_text(autogra
 
     monkeypatch.setattr(guard, "FEEDBACK", 0.05)
     steps = []
-    converter = type(
-        "Converter", (), {"log": type("Log", (), {"warning": staticmethod(steps.append.__class__ and print)})()}
-    )()
-    converter.exporter = type("Exporter", (), {"_preprocessors": steps})()
-    converter.exporter.register_preprocessor = lambda step, enabled: steps.append(step) or step
+    register = SimpleNamespace(
+        _preprocessors=steps, register_preprocessor=lambda step, enabled: steps.append(step) or step
+    )
+    converter = SimpleNamespace(exporter=register, log=logging.getLogger("feedback"))
     path = course.root / "autograded" / "honest" / ASSIGNMENT / f"{STEM}.ipynb"
     guard._feedback_in_time(slow, converter, path)
     assert steps == [] and len(convert) == 3
@@ -184,7 +180,6 @@ def test_zip_collect_notes_the_platforms_time_and_unpacks_no_link(course, tmp_pa
     archive.mkdir(parents=True)
     with zipfile.ZipFile(archive / "all.zip", "w") as file:
         file.writestr(f"ps_ada_attempt_2027-01-30-15-30-10_{STEM}.ipynb", "{}")
-    (tmp_path / "target").write_text("mine", encoding="utf-8")
     with tarfile.open(archive / "evil.tar.gz", "w:gz") as file:
         link = tarfile.TarInfo("link")
         link.type, link.linkname = tarfile.SYMTYPE, str(tmp_path)
@@ -193,14 +188,11 @@ def test_zip_collect_notes_the_platforms_time_and_unpacks_no_link(course, tmp_pa
     app.initialize([])
     app.update_config(config)
     app.init_plugins()
-    with pytest.raises(tarfile.FilterError):
-        app.extract_archive_files()
-    (archive / "evil.tar.gz").unlink()
-    app.force = True
     app.extract_archive_files()
     app.process_extracted_files()
     assert read_received(course.root / "submitted") == {("ada", ASSIGNMENT): "2027-01-30 15:30:10 UTC"}
-    assert not hasattr(tarfile.TarFile, "extraction_filter") or tarfile.TarFile.extraction_filter is None
+    extracted = list((course.root / "downloaded").rglob("*"))
+    assert extracted and not any(path.is_symlink() for path in extracted)
 
 
 READ = """
