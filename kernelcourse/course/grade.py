@@ -278,7 +278,7 @@ class _Run:
         if cluster:
             from .cluster import on_a_cluster
 
-            yield from on_a_cluster(cluster, self.task, left, self.room.read, self._store)
+            yield from on_a_cluster(cluster, self.task, left, self.room.read, self._store, self._seconds)
             return
         _warm_up(self.room.course, self.task, thoroughly=len(left) > 2 * jobs)
         again, overdue = [], []
@@ -307,13 +307,7 @@ class _Run:
 
     @cached_property
     def _seconds(self) -> float:
-        """How long a job may take by the clock, whatever it does."""
-        from .engine import load_config
-        from .preprocessors import GradeSafely
-
-        limits = GradeSafely(config=load_config(self.room.course))
-        notebooks = sum(name.endswith(".ipynb") for name in self.task.course)
-        return float(MARGIN + notebooks * limits.patience * limits.total)
+        return seconds_for(self.task)
 
     def _work(self, student: str) -> None:
         from .submission import grade_submission
@@ -392,6 +386,20 @@ def _ran_out_of_time(result: Mapping[str, Any]) -> bool:
     timeouts = [ending for ending in result["endings"] if ending["kind"] == "timeout" and WAITING not in ending["text"]]
     pieces = [piece for notebook in result["notebooks"].values() for piece in notebook["pieces"]]
     return bool(timeouts) and any(piece["earned"] < piece["points"] for piece in pieces)
+
+
+def seconds_for(task: Any) -> float:
+    """How long a job may take by the clock, whatever it does."""
+    import tempfile
+
+    from .engine import load_config
+    from .folder import CONFIG
+    from .preprocessors import GradeSafely
+
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / CONFIG).write_bytes(task.course[CONFIG])
+        limits = GradeSafely(config=load_config(Course(Path(folder))))
+    return float(MARGIN + len(task.locked) * limits.patience * limits.total)
 
 
 def _warm_up(course: Course, task: Any, *, thoroughly: bool) -> None:

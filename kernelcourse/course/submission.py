@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -65,18 +66,32 @@ def course_files(course: Course, assignment: str) -> dict[str, bytes]:
 
 def grade_submission(task: Task, student: str, handed: Handed) -> Graded:
     """Grade the files of a student, in a folder of their own."""
-    import nbformat
-
-    start = time.monotonic()
-    with _ONE_AT_A_TIME, tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of nbformat, about notebooks of old versions
+    with _ONE_AT_A_TIME, tempfile.TemporaryDirectory() as folder:
         course = Course(Path(folder).resolve())
         for name, content in task.course.items():
             _write(course.root / name, content)
         steps = _steps(course, task)
+
+        def run(stem: str, notebook: Any) -> Any:
+            resources = {"nbgrader": {"notebook": stem, "assignment": task.assignment, "student": student}}
+            for step in steps:
+                notebook, resources = step(notebook, resources)
+            return notebook
+
+        return put_together(task, student, handed, run)
+
+
+def put_together(task: Task, student: str, handed: Handed, run: Callable[[str, Any], Any]) -> Graded:
+    """The result of a submission whose notebooks are run, and judged, by `run`."""
+    import nbformat
+
+    start = time.monotonic()
+    folder = f"exercises/{task.assignment}/"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of nbformat, about notebooks of old versions
         releases = {
-            path.stem: nbformat.read(path, as_version=4)
-            for path in sorted((course.exercises / task.assignment).glob("*.ipynb"))
+            stem: nbformat.reads(task.course[f"{folder}{stem}.ipynb"].decode(), as_version=4)
+            for stem in sorted(task.locked)
         }
         found = assign(handed.files, releases, handed.saved)
         endings = [*handed.endings, *(ending.record for ending in found.endings)]
@@ -84,9 +99,7 @@ def grade_submission(task: Task, student: str, handed: Handed) -> Graded:
         for stem, cells in found.cells.items():
             notebook = transplant(cells, releases[stem])
             _restore(notebook, task.locked[stem])
-            resources = {"nbgrader": {"notebook": stem, "assignment": task.assignment, "student": student}}
-            for step in steps:
-                notebook, resources = step(notebook, resources)
+            notebook = run(stem, notebook)
             notebooks[stem] = _scores(notebook, unsafe=task.unsafe)
             endings += [dict(ending) for ending in notebook.metadata["kernelcourse"]["endings"]]
             files[f"{stem}.ipynb"] = (nbformat.writes(notebook, version=4).rstrip("\n") + "\n").encode()

@@ -1,4 +1,4 @@
-"""nbgrader's own commands on a course of ours: they follow no link, believe no forged time, and give the same grades."""
+"""nbgrader's own commands on a course of ours: no link is followed, no forged time believed, grades are the same."""
 
 import json
 import logging

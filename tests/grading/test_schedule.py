@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
-from kernelcourse.course import cluster, merge, schedule, submission
+from kernelcourse.course import merge, schedule, submission
 from kernelcourse.course.errors import CourseError
 from kernelcourse.course.folder import Course
 from kernelcourse.course.grade import grade
@@ -32,7 +32,6 @@ CLASS = [f"student-{number:03}" for number in range(100)]
 def stand_in(monkeypatch, tmp_path):
     """No sandboxes here: what is graded quickly is merged, killed and resumed the same way."""
     monkeypatch.setattr(submission, "grade_submission", quick.quick_grade)
-    monkeypatch.setattr(cluster, "grade_submission", quick.quick_grade)
     monkeypatch.setenv(quick.LOG, str(tmp_path / "log"))
 
 
@@ -182,25 +181,6 @@ def test_a_regrade_that_was_killed_goes_on_where_it_was(course, monkeypatch):
     assert after[1:] == before[1:]
     assert after[0].pop((CLASS[3], "check-dual")) == (before[0].pop((CLASS[3], "check-dual"))[0], 1.5, True)
     assert after[0] == before[0]
-
-
-def test_on_a_cluster_that_loses_a_worker(course, serial, monkeypatch, tmp_path):
-    import cloudpickle
-    import dask
-    from distributed import LocalCluster
-
-    enrol(course)
-    monkeypatch.setenv(quick.VICTIM, str(tmp_path / "victim"))
-    cloudpickle.register_pickle_by_value(quick)
-    patient = dask.config.set({f"distributed.comm.timeouts.{name}": "600s" for name in ("connect", "tcp")})
-    options = {"dashboard_address": ":0", "silence_logs": 50, "local_directory": str(tmp_path)}
-    try:
-        with patient, LocalCluster(n_workers=2, threads_per_worker=1, **options) as dask_cluster:
-            grade(course, ASSIGNMENT, cluster=dask_cluster.scheduler_address)
-    finally:
-        cloudpickle.unregister_pickle_by_value(quick)
-    assert (tmp_path / "victim").exists()
-    assert state(course) == serial
 
 
 def test_no_scheduler_no_cluster(course):
