@@ -125,6 +125,7 @@ def _shut_in() -> list[str]:
     """The command that starts Python in a place with the network and the packages that a client needs."""
     command = [find_bubblewrap(), "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     command += [f"--unshare-{name}" for name in ("ipc", "pid", "uts", "cgroup-try")]
+    command += ["--proc", "/proc"]  # Dask looks there for itself
     mounts = Mounts()
     mounts.add_system()
     mounts.read_only(Path(__file__).parents[1], "/library/kernelcourse")

@@ -12,10 +12,10 @@ NOTES = "KERNELCOURSE_TEST_NOTES"  # names a folder
 
 
 class Evil:
-    """An object that runs a command where it is unpickled."""
+    """An object that runs a command where it is unpickled: it notes in which program that was."""
 
     def __reduce__(self):
-        return os.system, (f"echo taken >> {os.environ[NOTES]}/taken",)
+        return os.system, (f"tr '\\0' ' ' < /proc/$PPID/cmdline >> {os.environ[NOTES]}/taken",)
 
 
 class EvilError(Exception):

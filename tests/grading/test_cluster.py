@@ -14,7 +14,6 @@ from nbgrader.api import Gradebook
 from kernelcourse.course import far
 from kernelcourse.course.cluster import require_security
 from kernelcourse.course.errors import CourseError
-from kernelcourse.course.grade import grade
 from kernelcourse.course.handed import Handed
 from kernelcourse.course.submission import Task
 from tests.grading import far_worker
@@ -39,7 +38,7 @@ def certificate(tmp_path, monkeypatch):
     tls = {f"{role}.{name}": str(path) for role in ROLES for name, path in (("cert", cert), ("key", key))}
     settings = {f"distributed.comm.tls.{name}": value for name, value in (tls | {"ca-file": str(cert)}).items()}
     with dask.config.set(settings):
-        yield
+        yield {f"DASK_{name.replace('.', '__').replace('-', '_').upper()}": value for name, value in settings.items()}
 
 
 def test_a_cluster_with_a_dying_and_a_hostile_worker(course, notebook, certificate, monkeypatch, tmp_path):
@@ -56,17 +55,28 @@ def test_a_cluster_with_a_dying_and_a_hostile_worker(course, notebook, certifica
     options = {"dashboard_address": ":0", "silence_logs": 50, "local_directory": str(tmp_path), "protocol": "tls"}
     options |= {"preload": [far_worker.__file__], "security": Security(require_encryption=True)}
     with patient, LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster:
-        results = {one["student"]: one for one in grade(course, ASSIGNMENT, cluster=cluster.scheduler_address)}
+        command = ["grade", ASSIGNMENT, "--cluster", cluster.scheduler_address, "--course", str(course.root)]
+        environment = os.environ | certificate | {"PYTHONPATH": str(Path(__file__).parents[2])}
+        done = subprocess.run(
+            [sys.executable, "-m", "kernelcourse", *command],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert (notes / "died").exists()
-    assert {student for student, one in results.items() if "failure" in one} == set(STRANGE)
-    assert not (notes / "taken").exists()  # the courier has no such folder to write to
+    assert done.returncode == 1 and "3 graded, 0 left as they were, 4 failed" in done.stdout, done.stderr
+    assert all(f"{student}: not graded" in done.stderr for student in STRANGE)
+    taken = (notes / "taken").read_text(encoding="utf-8") if (notes / "taken").exists() else ""
+    assert "kernelcourse grade" not in taken  # the scheduler or a worker, perhaps; the courier sees no such folder
     with Gradebook(course.gradebook) as gradebook:
         points = {one.student.id: one.score for one in gradebook.assignment_submissions(ASSIGNMENT)}
     assert points == dict.fromkeys(("honest", "dies", "html"), 4.0)
     text = (course.root / "autograded" / "html" / ASSIGNMENT / f"{STEM}.ipynb").read_text(encoding="utf-8")
     assert "taken()" not in text and "evil" not in text and "fine" in text
     nbformat.validate(nbformat.reads(text, as_version=4))
-    assert results["html"]["notebooks"][STEM]["pieces"][0]["piece"] == "kernel"
+    result = json.loads((course.root / ".grading" / ASSIGNMENT / "html" / "result.json").read_bytes())
+    assert result["notebooks"][STEM]["pieces"][0]["piece"] == "kernel"
     assert not list(course.root.parent.rglob("x"))
 
 
