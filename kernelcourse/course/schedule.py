@@ -112,7 +112,7 @@ def processors() -> int:
 def quota(own: Path = Path("/proc/self/cgroup"), groups: Path = _CGROUPS) -> float:
     """The processors that the control group of this process, and those around it, may use on average."""
     least = math.inf
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):
         for line in own.read_text(encoding="ascii", errors="replace").splitlines():
             _, controllers, path = line.split(":", 2)
             if controllers and "cpu" not in controllers.split(","):

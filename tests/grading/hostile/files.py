@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from .submission import STEM, WRONG, Attack
+from .submission import RIGHT, STEM, WRONG, Attack
 
 NUMPY = b"""
 import sys
@@ -60,12 +60,13 @@ def student_is_a_link(made):
 
 
 def hard_link(made):
+    for name, text in RIGHT.items():
+        made.cell(name)["source"] = text
+
     def finish(folder: Path) -> None:
-        (folder / f"{STEM}.ipynb").unlink()
-        theirs = folder.parent.parent / "honest-2" / folder.name / f"{STEM}.ipynb"
-        victim = theirs.with_name(".copy")  # honest-2's own notebook must stay what it is
-        victim.write_bytes(theirs.read_bytes())
-        os.link(victim, folder / f"{STEM}.ipynb")
+        elsewhere = folder.with_name("somebody's work.ipynb")
+        (folder / f"{STEM}.ipynb").rename(elsewhere)
+        os.link(elsewhere, folder / f"{STEM}.ipynb")
 
     made.finish = finish
 
@@ -181,7 +182,13 @@ ATTACKS = [
         earns=0,
         ending="link",
     ),
-    Attack("hard-link", "hands in a hard link to a file of another student", edit=hard_link, earns=0, ending="link"),
+    Attack(
+        "hard-link",
+        "hands in a hard link to a file elsewhere, with all answers",
+        edit=hard_link,
+        earns=0,
+        ending="link",
+    ),
     Attack("own-hard-link", "has a second name for its own notebook", edit=second_name_of_its_own),
     Attack(
         "notebook-is-a-folder",
