@@ -370,10 +370,17 @@ def test_the_trial_has_the_options_of_a_real_sandbox(tmp_path, monkeypatch):
     assert "--disable-userns" in bubblewrap_command(tmp_path, {}, (), LIMITS, None)
 
 
-def test_an_old_bubblewrap_is_named(tmp_path, monkeypatch):
-    stand_in(tmp_path, monkeypatch, "echo bubblewrap 0.6.1")
-    with pytest.raises(CourseError, match=r"bubblewrap 0\.6\.1 is too old.*0\.8 or newer"):
+@pytest.mark.parametrize("version", ["0.4.0", "0.4.1", "0.6.1", "0.7.0"])
+def test_an_old_bubblewrap_is_named(tmp_path, monkeypatch, version):
+    stand_in(tmp_path, monkeypatch, f"echo bubblewrap {version}")
+    with pytest.raises(CourseError, match=rf"bubblewrap {version} is too old.*0\.8 or newer"):
         try_bubblewrap()
+
+
+@pytest.mark.parametrize("version", ["0.8.0", "0.9.0", "0.11.0", "1.0"])
+def test_a_new_one_is_tried(tmp_path, monkeypatch, version):
+    stand_in(tmp_path, monkeypatch, f"echo bubblewrap {version}")  # and succeeds whatever it is told
+    assert try_bubblewrap() is None
 
 
 def test_a_sandbox_that_does_not_start_says_why(library, tmp_path):
