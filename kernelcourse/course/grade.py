@@ -24,7 +24,7 @@ from .folder import Course, add_course_argument
 from .notebooks import replace_file
 
 if TYPE_CHECKING:
-    from .handed import Handed
+    from .submitted import Submitted
 
 PATIENCE = 5.0  # seconds that the processes of a killed run may take to go
 MARGIN = 300.0  # seconds by the clock for a job beside its notebooks' own
@@ -71,6 +71,7 @@ def grade(
     A submission that could not be graded for a reason of our own has the key "failure" in place of a grade.
     """
     from .merge import is_merged, read_result
+    from .submitted import Submitted
 
     room = Submitted(course, assignment)
     students = room.chosen(students)
@@ -87,79 +88,6 @@ def grade(
         missing = {"student": student, "assignment": assignment, "failure": failures.get(speaker, "not graded")}
         results.append(missing if result is None or speaker in failures else result)
     return results
-
-
-class Submitted:
-    """The submissions of an assignment, as they are when a run begins."""
-
-    def __init__(self, course: Course, assignment: str) -> None:
-        course.sources(assignment)  # says which assignments there are, if this is none
-        self.course, self.assignment = course, assignment
-        self.folder = course.root / "submitted"
-
-    @cached_property
-    def found(self) -> list[str]:
-        from .handed import students_with
-
-        return students_with(self.folder, self.assignment)
-
-    @cached_property
-    def noted(self) -> dict[str, str]:
-        """When submissions came, by the collector's word."""
-        from .received import read_received
-
-        return {student: when for (student, _), when in read_received(self.folder, self.assignment).items()}
-
-    @cached_property
-    def source(self) -> str:
-        from .engine import load_config
-        from .policy import Submissions
-
-        return str(Submissions(config=load_config(self.course)).received)
-
-    @cached_property
-    def groups(self) -> dict[str, tuple[str, ...]]:
-        from .groups import read_groups
-
-        return read_groups(self.course, self.assignment)
-
-    @cached_property
-    def speakers(self) -> dict[str, str]:
-        """Who hands in for each student; alone, one does so for oneself."""
-        from .groups import speakers
-
-        together = {student for student in self.found if student in self.groups}
-        alone = {student: student for student in self.found if student not in together}
-        return alone | speakers(self.groups, {student: self.read(student) for student in together})
-
-    def read(self, student: str) -> Handed:
-        from .handed import read_handed
-        from .received import time_of
-
-        handed = read_handed(self.folder, student, self.assignment)
-        folder = self.folder / student / self.assignment
-        handed.received = time_of(handed, self.noted.get(student, ""), self.source, folder)
-        return handed
-
-    def chosen(self, students: Sequence[str]) -> list[str]:
-        """Those who are asked for, or everybody."""
-        everybody = self.speakers
-        if missing := sorted(set(students) - set(everybody)):
-            raise CourseError(f"no submission of {self.assignment} by {', '.join(missing)} in {self.folder}")
-        if not everybody:
-            where = f"no folder submitted/<student>/{self.assignment} in {self.course.root}"
-            raise CourseError(f"nothing to grade: {where}")
-        return sorted(set(students)) or sorted(everybody)
-
-    def members(self, speaker: str) -> list[str]:
-        """All for whom a student hands in."""
-        return sorted(student for student, other in self.speakers.items() if other == speaker)
-
-    def times(self) -> dict[str, str]:
-        """When each submission came, as far as it is known now."""
-        if self.source == "collector":
-            return {student: self.noted.get(speaker, "") for student, speaker in self.speakers.items()}
-        return {student: self.read(speaker).received for student, speaker in self.speakers.items()}
 
 
 @contextmanager
