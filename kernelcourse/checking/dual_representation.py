@@ -85,7 +85,7 @@ def _kernel_cases(rng: np.random.Generator) -> Iterator[Case]:
 def _size_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case((1, 1), "one point, one feature")
     yield Case((7, 7), "as many features as points")
-    for size in (10, 1000):
+    for size in (10, 100, 1000, 1000):
         N, M = (int(k) for k in rng.integers(1, size, size=2))
         yield Case((N, N + M))
         yield Case((N + M, N))

@@ -167,11 +167,11 @@ def mean_of_the_points(X, y, lam):
 
 def _size_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case((1, 1), "one input, degree 1")
-    yield Case((1, int(rng.integers(2, 8))), "one input")
-    yield Case((int(rng.integers(2, 50)), 0), "degree 0")
+    yield Case((1, int(rng.integers(2, 200))), "one input")
+    yield Case((int(rng.integers(2, 5000)), 0), "degree 0")
     yield Case((2, 2), "the example of the lecture")
     for p in (2, 3, 4, 5):
-        yield Case((int(rng.integers(2, 60)), p))
+        yield Case((int(rng.integers(2, 2000)), p))
 
 
 def _monomial_count(d: int, p: int) -> int:
@@ -223,9 +223,10 @@ def _exponent_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case((np.array([1, 1]), 2), "the mixed term of the lecture")
     yield Case((np.array([0, 2, 0]), 2), "a pure square")
     yield Case((np.zeros(3, dtype=int), int(rng.integers(2, 6))), "the constant")
-    for d, p in ((2, 3), (3, 4), (3, 5), (4, 6)):
-        yield Case((rng.multinomial(p - 1, np.full(d, 1 / d)), p), "of lower degree than p")
-        yield Case((rng.permutation([1] * (d - 1) + [p - d + 1]), p), "of degree p")
+    for d in (2, 3, 4, 5):
+        p = d + int(rng.integers(2, 7))
+        yield Case((rng.multinomial(int(rng.integers(2, p)), np.full(d, 1 / d)), p), "of lower degree than p")
+        yield Case((1 + rng.multinomial(p - d, np.full(d, 1 / d)), p), "of degree p")
 
 
 def _monomial_weight(m: Any, p: int) -> float:
@@ -324,7 +325,7 @@ def _cost_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case((1, 1, 1, 2), "one point each")
     yield Case((10, 10**6, 3, 20), "few training points, many test points")
     yield Case((10**6, 1, 3, 20), "one test point")
-    n = int(rng.integers(4, 20))
+    n = int(rng.integers(4, 2000))
     yield Case((n, n, 3, n), "equal costs")
     for n, m, d, D in (
         (50, 50, 5, 200),
@@ -333,7 +334,10 @@ def _cost_cases(rng: np.random.Generator) -> Iterator[Case]:
         (40, 45, 2, 45),
         (300, 3000, 100, 5151),
     ):
-        yield Case((n + int(rng.integers(0, 3)), m, d, D + int(rng.integers(0, 3))))
+        yield Case((n + int(rng.integers(0, n)), m + int(rng.integers(0, m)), d, D + int(rng.integers(0, D))))
+    for _ in range(3):
+        n, m, D = (int(10 ** rng.uniform(0, 4)) for _ in range(3))
+        yield Case((n, m, int(rng.integers(1, 60)), D))
 
 
 def _testing_costs(n: int, m: int, d: int, D: int) -> tuple[int, int]:

@@ -12,8 +12,9 @@ import numpy as np
 
 from ..seam import engine
 from .calling import Outcome, call
-from .cases import Case, with_layouts
+from .cases import Case
 from .comparing import difference, remarks, vague
+from .drawing import drawn
 from .report import Result, shown
 
 NOT_WRITTEN = "not written"
@@ -55,7 +56,7 @@ class Piece:
     @engine("off")  # the same verdict on every machine
     def examine(self, function: Callable[..., Any], rng: np.random.Generator, *, hidden: bool = False) -> Result:
         """Try the function on all cases and say what is wrong, or that nothing is."""
-        outcomes = [call(function, case) for case in with_layouts(self.cases(rng))]
+        outcomes = [call(function, case) for case in drawn(self.cases, rng, hidden=hidden)]
         wanted = [self.reference(*outcome.case.fresh()) for outcome in outcomes]
         if early := _cannot_be_judged(self, outcomes, hidden):
             return early

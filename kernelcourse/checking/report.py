@@ -44,7 +44,8 @@ class Result:
         inputs = f"{self.cases} {'hidden ' if self.hidden else ''}input{'' if self.cases == 1 else 's'}"
         if self.passed:
             return f"✓ {self.piece}: right{f' on {inputs}' if self.cases > 1 else ''} {points}"
-        count = f", wrong on {self.wrong} of {inputs}" if self.cases > 1 and self.wrong < self.cases else ""
+        some = self.cases > 1 and self.wrong < self.cases
+        count = f", wrong on {self.wrong} of {inputs}" if some and not self.hidden else ""  # an answer could choose it
         return f"✗ {self.piece}: not right yet{count} {points}"
 
     @property

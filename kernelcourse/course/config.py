@@ -12,6 +12,7 @@ def configure(c: Any) -> None:
     from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
     from nbgrader.preprocessors import Execute, SaveAutoGrades
 
+    from .policy import LatePolicy
     from .preprocessors import GradeSafely, HideTests, NoteUnsafe, ShowRubric, StableNotebook, StudentCopy, Transplant
 
     c.CourseDirectory.source_directory = "solutions"
@@ -29,3 +30,5 @@ def configure(c: Any) -> None:
         step for stock in Autograde().autograde_preprocessors for step in ours.get(stock, [stock])
     ]
     c.GenerateFeedback.preprocessors = [HideTests, ShowRubric, *GenerateFeedback().preprocessors]
+
+    c.AssignLatePenalties.plugin_class = LatePolicy

@@ -1,6 +1,7 @@
 """Grade the submissions of an assignment, each in a sandbox, several at a time, and enter them into the gradebook.
 
-Submissions that are graded and unchanged are left alone. An interrupted run goes on with --resume.
+Submissions that are graded and unchanged are left alone; what lateness costs is worked out anew for everybody. An
+interrupted run goes on with --resume.
 """
 
 from __future__ import annotations
@@ -11,16 +12,22 @@ import platform
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import CourseError
 from .folder import Course, add_course_argument
 from .notebooks import replace_file
 
+if TYPE_CHECKING:
+    from .submitted import Submitted
+
 PATIENCE = 5.0  # seconds that the processes of a killed run may take to go
+MARGIN = 300.0  # seconds by the clock for a job beside its notebooks' own
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,31 +71,23 @@ def grade(
     A submission that could not be graded for a reason of our own has the key "failure" in place of a grade.
     """
     from .merge import is_merged, read_result
+    from .submitted import Submitted
 
-    students = _chosen(course, assignment, students)
+    room = Submitted(course, assignment)
+    students = room.chosen(students)
     with _alone(course):
         _ready(course, assignment, unsafe)
-        plan = _plan(course, assignment, students, resume=resume, regrade=regrade)
-        failures = _grade_all(course, assignment, plan, jobs=jobs, cluster=cluster, unsafe=unsafe)
+        plan = _plan(room, students, resume=resume, regrade=regrade)
+        failures = _Run(room, plan, unsafe).grade(jobs=jobs, cluster=cluster)
         if not failures:
             _plan_file(course, assignment).unlink(missing_ok=True)
     results = []
     for student in students:
+        speaker = room.speakers.get(student, student)
         result = read_result(course, assignment, student) if is_merged(course, assignment, student) else None
-        missing = {"student": student, "assignment": assignment, "failure": failures.get(student, "not graded")}
-        results.append(missing if result is None or student in failures else result)
+        missing = {"student": student, "assignment": assignment, "failure": failures.get(speaker, "not graded")}
+        results.append(missing if result is None or speaker in failures else result)
     return results
-
-
-def _chosen(course: Course, assignment: str, students: Sequence[str]) -> list[str]:
-    course.sources(assignment)  # says which assignments there are, if this is none
-    found = [path.parent.name for path in (course.root / "submitted").glob(f"*/{assignment}") if path.is_dir()]
-    found = sorted(name for name in found if not name.startswith("."))
-    if missing := sorted(set(students) - set(found)):
-        raise CourseError(f"no submission of {assignment} by {', '.join(missing)} in {course.root / 'submitted'}")
-    if not found:
-        raise CourseError(f"nothing to grade: no folder submitted/<student>/{assignment} in {course.root}")
-    return sorted(set(students)) or found
 
 
 @contextmanager
@@ -133,11 +132,11 @@ def _plan_file(course: Course, assignment: str) -> Path:
     return grading_folder(course.root) / f"{assignment}.run.json"
 
 
-def _plan(course: Course, assignment: str, students: list[str], *, resume: bool, regrade: bool) -> dict[str, Any]:
+def _plan(room: Submitted, students: list[str], *, resume: bool, regrade: bool) -> dict[str, Any]:
     """Name the run and list what it has to do; a resumed run keeps its name and its list."""
     from .merge import is_merged, read_result
-    from .submission import digest, read_submission
 
+    course, assignment = room.course, room.assignment
     path = _plan_file(course, assignment)
     if resume and path.is_file():
         plan: dict[str, Any] = json.loads(path.read_bytes())
@@ -147,82 +146,190 @@ def _plan(course: Course, assignment: str, students: list[str], *, resume: bool,
         result = read_result(course, assignment, student)
         if regrade or result is None or not is_merged(course, assignment, student):
             return True
-        return result["digest"] != digest(read_submission(course.root / "submitted" / student / assignment))
+        return bool(result["digest"] != room.read(room.speakers[student]).digest)
 
-    plan = {"run": secrets.token_hex(8), "students": [student for student in students if wanted(student)]}
-    plan["skipped"] = len(students) - len(plan["students"])
+    chosen = {room.speakers[student] for student in students if wanted(student)}
+    plan = {"run": secrets.token_hex(8), "students": sorted(chosen)}
+    plan["skipped"] = len({room.speakers[student] for student in students} - chosen)
     replace_file(path, json.dumps(plan).encode())
     return plan
 
 
-def _grade_all(
-    course: Course, assignment: str, plan: dict[str, Any], *, jobs: int, cluster: str, unsafe: bool
-) -> dict[str, str]:
-    """Do what is left of a plan; return what went wrong, by student."""
-    from tqdm import tqdm
+@dataclass
+class _Run:
+    """A run over what is left of a plan."""
 
-    from .merge import Writer, is_merged, read_result, store
-    from .schedule import on_a_cluster, on_this_machine, processors
-    from .submission import grade_submission, read_submission
+    room: Submitted
+    plan: Mapping[str, Any]
+    unsafe: bool
 
-    def stored(student: str) -> bool:
-        result = read_result(course, assignment, student)
-        return result is not None and result.get("run") == plan["run"]
+    def grade(self, *, jobs: int, cluster: str) -> dict[str, str]:
+        """Grade, and return what went wrong, by student."""
+        from tqdm import tqdm
 
-    def read(student: str) -> dict[str, bytes]:
-        return read_submission(course.root / "submitted" / student / assignment)
+        from .merge import Writer
+        from .schedule import processors
 
-    def work(student: str) -> None:
-        store(course, grade_submission(task, student, read(student)))
+        course, assignment = self.room.course, self.room.assignment
+        jobs = jobs if jobs > 0 else processors()
+        failures: dict[str, str] = {}
+        tqdm.monitor_interval = 0  # a thread of its own would be in the way of the copies of this process
+        with (
+            tqdm(total=len(self.plan["students"]), unit="submission", disable=None, file=sys.stderr) as bar,
+            Writer(course, assignment) as writer,
+        ):
+            entries = _Entries(self.room, writer, bar, failures)
+            for student in filter(self._stored, self.plan["students"]):
+                entries.add(student)
+            left = [student for student in self.plan["students"] if not self._stored(student)]
+            if left:
+                for student, trouble in self._graded(left, jobs, cluster):
+                    entries.add(student, trouble)
+            entries.finish()
+            for line in writer.settle(self.room.times()):
+                bar.write(line, file=sys.stderr)
+        graded = len(self.plan["students"]) - len(failures)
+        print(f"{assignment}: {graded} graded, {self.plan['skipped']} left as they were, {len(failures)} failed")
+        return failures
 
-    failures: dict[str, str] = {}
-    tqdm.monitor_interval = 0  # a thread of its own would be in the way of the copies of this process
-    total = len(plan["students"])
-    with (
-        tqdm(total=total, unit="submission", disable=None, file=sys.stderr) as bar,
-        Writer(course, assignment) as writer,
-    ):
+    def _stored(self, student: str) -> bool:
+        from .merge import read_result
 
-        def finish(student: str, trouble: str) -> None:
-            if trouble:
-                failures[student] = trouble
-                bar.write(f"{student}: not graded\n{trouble}", file=sys.stderr)
+        result = read_result(self.room.course, self.room.assignment, student)
+        return result is not None and result.get("run") == self.plan["run"]
+
+    def _graded(self, left: list[str], jobs: int, cluster: str) -> Iterator[tuple[str, str]]:
+        """Those who are done. Who ran out of time beside busy neighbours comes last, graded again alone."""
+        from .merge import read_result
+        from .schedule import OVERDUE, on_this_machine
+
+        if cluster:
+            from .cluster import on_a_cluster
+
+            yield from on_a_cluster(cluster, self.task, left, self.room.read, self._store, self._seconds)
+            return
+        _warm_up(self.room.course, self.task, thoroughly=len(left) > 2 * jobs)
+        again, overdue = [], []
+        for student, trouble in on_this_machine(self._work, left, jobs=jobs, seconds=self._seconds):
+            result = read_result(self.room.course, self.room.assignment, student)
+            if trouble == OVERDUE:
+                overdue.append(student)
+            elif not trouble and jobs > 1 and len(left) > 1 and result is not None and _ran_out_of_time(result):
+                again.append(student)
             else:
-                for ending in writer.merge(student)["endings"]:
-                    bar.write(f"{student}: {ending['kind']}: {ending['text']}", file=sys.stderr)
-            bar.set_postfix(failed=len(failures), refresh=False)
-            bar.update()
+                yield student, trouble
+        yield from on_this_machine(self._work, again, jobs=1, seconds=self._seconds)
+        yield from on_this_machine(self._give_up, overdue, jobs=jobs)
 
-        for student in filter(stored, plan["students"]):
-            if is_merged(course, assignment, student):
-                bar.update()
-            else:
-                finish(student, "")
-        left = [student for student in plan["students"] if not stored(student)]
-        if left:
-            task = _task(course, assignment, plan["run"], unsafe)
-            if cluster:
-                finished = on_a_cluster(cluster, task, left, read, lambda graded: store(course, graded))
-            else:
-                jobs = jobs if jobs > 0 else processors()
-                _warm_up(course, task, thoroughly=len(left) > 2 * jobs)
-                finished = on_this_machine(work, left, jobs=jobs)
-            for student, trouble in finished:
-                finish(student, trouble)
-    graded = len(plan["students"]) - len(failures)
-    print(f"{assignment}: {graded} graded, {plan['skipped']} left as they were, {len(failures)} failed")
-    return failures
+    @cached_property
+    def task(self) -> Any:
+        """What all submissions have in common."""
+        from .merge import locked_sources
+        from .secret import assignment_secret, grading_folder
+        from .submission import Task, course_files
+
+        course, assignment = self.room.course, self.room.assignment
+        files, locked = course_files(course, assignment), locked_sources(course, assignment)
+        shelf = str(grading_folder(course.root) / "library")
+        secret = assignment_secret(course.root, assignment)
+        return Task(assignment, files, locked, secret, self.unsafe, self.plan["run"], shelf)
+
+    @cached_property
+    def _seconds(self) -> float:
+        return seconds_for(self.task)
+
+    def _work(self, student: str) -> None:
+        from .submission import grade_submission
+
+        self._store(grade_submission(self.task, student, self.room.read(student)))
+
+    def _give_up(self, student: str) -> None:
+        """Enter what is left of a submission that cannot be graded in the time that there is: nothing."""
+        from .submission import grade_submission
+
+        handed = self.room.read(student)
+        digest, handed.files = handed.digest, {}
+        handed.odd("timeout", "To read and grade it took longer than a submission may take; nothing of it counts.")
+        graded = grade_submission(self.task, student, handed)
+        self._store(replace(graded, result=graded.result | {"digest": digest}))
+
+    def _store(self, graded: Any) -> None:
+        """Write the result of a student, and of all for whom he or she handed in."""
+        from .groups import shared_result
+        from .merge import store
+        from .submission import with_receipt
+
+        speaker = graded.result["student"]
+        members = self.room.members(speaker)
+        rivals = set(members) & set(self.room.found) - {speaker}
+        for member in [*(one for one in members if one != speaker), speaker]:  # the run's own mark is set last
+            shared = graded.result if len(members) == 1 else shared_result(graded.result, member, speaker, rivals)
+            store(self.room.course, with_receipt(replace(graded, result=shared), self.task.secret))
 
 
-def _task(course: Course, assignment: str, name: str, unsafe: bool) -> Any:
-    """What all submissions have in common."""
-    from .merge import empty_gradebook
-    from .secret import assignment_secret, grading_folder
-    from .submission import Task, course_files
+class _Entries:
+    """Brings results into the gradebook as they come, and remembers those that have to wait."""
 
-    files = course_files(course, assignment) | {"gradebook.db": empty_gradebook(course)}
-    shelf = str(grading_folder(course.root) / "library")
-    return Task(assignment, files, assignment_secret(course.root, assignment), unsafe, name, shelf)
+    def __init__(self, room: Submitted, writer: Any, bar: Any, failures: dict[str, str]) -> None:
+        self.room, self.writer, self.bar, self.failures = room, writer, bar, failures
+        self.waiting: list[str] = []  # another program has locked the gradebook
+
+    def add(self, student: str, trouble: str = "") -> None:
+        from .merge import GradebookLocked, is_merged
+
+        members = [
+            one
+            for one in self.room.members(student) or [student]
+            if not is_merged(self.room.course, self.room.assignment, one)
+        ]
+        try:
+            for member in () if trouble else members:
+                if self.waiting:
+                    self.waiting.append(member)
+                else:
+                    self._merge(member)
+        except GradebookLocked as locked:
+            self.bar.write(f"{student}: graded, but {locked}", file=sys.stderr)
+            self.waiting += members
+        except (OSError, CourseError) as error:
+            trouble = f"graded, but not entered: {error}"
+        if trouble:
+            self.failures[student] = trouble
+            self.bar.write(f"{student}: not graded\n{trouble}", file=sys.stderr)
+        self.bar.set_postfix(failed=len(self.failures), refresh=False)
+        self.bar.update()
+
+    def _merge(self, student: str) -> None:
+        for ending in self.writer.merge(student)["endings"]:
+            self.bar.write(f"{student}: {ending['kind']}: {ending['text']}", file=sys.stderr)
+
+    def finish(self) -> None:
+        """Try once more what had to wait; raises `GradebookLocked` if it still has to."""
+        for student in dict.fromkeys(self.waiting):
+            self._merge(student)
+
+
+def _ran_out_of_time(result: Mapping[str, Any]) -> bool:
+    """Whether a lack of time has cost points, and busy neighbours may be to blame: code that waits has none."""
+    from .sandbox import WAITING
+
+    timeouts = [ending for ending in result["endings"] if ending["kind"] == "timeout" and WAITING not in ending["text"]]
+    pieces = [piece for notebook in result["notebooks"].values() for piece in notebook["pieces"]]
+    return bool(timeouts) and any(piece["earned"] < piece["points"] for piece in pieces)
+
+
+def seconds_for(task: Any) -> float:
+    """How long a job may take by the clock, whatever it does."""
+    import tempfile
+
+    from .engine import load_config
+    from .folder import CONFIG
+    from .preprocessors import GradeSafely
+
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / CONFIG).write_bytes(task.course[CONFIG])
+        limits = GradeSafely(config=load_config(Course(Path(folder))))
+    return float(MARGIN + len(task.locked) * limits.patience * limits.total)
 
 
 def _warm_up(course: Course, task: Any, *, thoroughly: bool) -> None:
@@ -230,14 +337,12 @@ def _warm_up(course: Course, task: Any, *, thoroughly: bool) -> None:
     import nbformat
 
     from ..checking.checks import checks_in
-    from .engine import nbgrader_api
+    from .handed import Handed
     from .library import library_for, locked_cells
     from .submission import grade_submission
 
     with checks_in(course.solutions / task.assignment):
         for path in sorted((course.exercises / task.assignment).glob("*.ipynb")):
             library_for(path.stem, locked_cells(nbformat.read(path, as_version=4)), Path(task.shelf))
-    with nbgrader_api(course) as api, api.gradebook as gradebook:
-        gradebook.find_assignment(task.assignment)
     if thoroughly:
-        grade_submission(task, "nobody", {})
+        grade_submission(task, "nobody", Handed())

@@ -11,7 +11,10 @@ from typing import Any
 from .engine import nbgrader_api
 from .errors import CourseError
 from .folder import Course
+from .handed import students_with
+from .merge import in_words, seconds_late
 
+NOT_GRADED, NOTHING = "handed in, not graded yet", "no submission"
 _LONGEST_NOTEBOOK = 20_000_000  # bytes; our own autograded notebooks are far smaller
 
 
@@ -25,6 +28,18 @@ class PieceResult:
     problem: str = ""
     hint: str = ""
     mistake: str = ""
+    cell: str = ""  # the check cell that it belongs to
+
+
+@dataclass(frozen=True)
+class CellScore:
+    """What the gradebook has for a cell."""
+
+    name: str
+    points: float
+    score: float
+    by_hand: bool = False  # a person gave the score, or extra credit
+    waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,13 +62,20 @@ class Submission:
     email: str = ""
     lms_id: str = ""
     points: float = 0.0
+    penalty: float = 0.0  # what lateness has taken off
     waits: bool = False  # for an answer to be graded by hand
+    reason: str = ""  # why there is no grade
+    cells: list[CellScore] = field(default_factory=list)
     pieces: list[PieceResult] = field(default_factory=list)
     answers: dict[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         return " ".join(filter(None, (self.first_name, self.last_name))) or self.student
+
+    @property
+    def ungraded(self) -> bool:
+        return self.reason == NOT_GRADED
 
 
 @dataclass
@@ -64,6 +86,7 @@ class Graded:
     points: float
     submissions: list[Submission]
     endings: list[Ending]
+    absent: list[Submission]  # enrolled, and without a grade: the reason says why
     given: dict[str, list[str]]  # answer -> texts that say nothing about its author: the stub and the solution
 
 
@@ -71,7 +94,7 @@ def graded(course: Course, assignment: str) -> Graded:
     """Gather everything; refuse if nothing has been graded."""
     sources = course.sources(assignment)
     endings: list[Ending] = []
-    points, submissions = _from_gradebook(course, assignment)
+    points, submissions, enrolled = _from_gradebook(course, assignment, endings)
     for path in sorted((course.root / ".grading" / assignment).glob("*/result.json")):
         student = path.parent.name
         if student not in submissions:
@@ -85,41 +108,79 @@ def graded(course: Course, assignment: str) -> Graded:
             endings.append(Ending(student, "unreadable result", text))
     if not submissions:
         raise CourseError(f"nothing of {assignment} has been graded yet: run `kernelcourse grade {assignment}` first")
-    for folder in sorted((course.root / "submitted").glob(f"*/{assignment}")):
-        if folder.parent.name not in submissions:
-            endings.append(Ending(folder.parent.name, "not graded", "Submitted, but not graded yet."))
+    for student in students_with(course.root / "submitted", assignment):
+        if student not in submissions:
+            enrolled.setdefault(student, Submission(student)).reason = NOT_GRADED
+            endings.append(Ending(student, "not graded", "Submitted, but not graded yet."))
+    absent = [one for student, one in sorted(enrolled.items()) if student not in submissions]
+    endings += [Ending(one.student, NOTHING, "Enrolled, and nothing came.") for one in absent if one.reason == NOTHING]
     for student, submission in submissions.items():
         for source in sources:
             submission.answers |= _answers(
                 course.root / "autograded" / student / assignment / f"{source.stem}.ipynb", source.stem
             )
     ordered = sorted(submissions.values(), key=lambda one: one.student)
-    return Graded(assignment, points, ordered, endings, _given(course, assignment))
+    return Graded(assignment, points, ordered, endings, absent, _given(course, assignment))
 
 
-def _from_gradebook(course: Course, assignment: str) -> tuple[float, dict[str, Submission]]:
+_CELLS = """
+    SELECT who.student_id, cell.name, coalesce(grades.max_score, tasks.max_score, 0), auto_score, manual_score,
+           extra_credit, needs_manual_grade
+    FROM grade JOIN base_cell AS cell ON cell.id = grade.cell_id
+    LEFT JOIN grade_cells AS grades ON grades.id = cell.id LEFT JOIN task_cells AS tasks ON tasks.id = cell.id
+    JOIN submitted_notebook AS notebook ON notebook.id = grade.notebook_id
+    JOIN submitted_assignment AS who ON who.id = notebook.assignment_id
+    JOIN assignment ON assignment.id = who.assignment_id WHERE assignment.name = :name ORDER BY cell.rowid
+"""  # in one question: the objects of nbgrader's interface ask one for each student and cell
+
+
+def _from_gradebook(
+    course: Course, assignment: str, endings: list[Ending]
+) -> tuple[float, dict[str, Submission], dict[str, Submission]]:
+    """The points to get, the submissions, and everybody who is enrolled, by student."""
     if not (course.root / "gradebook.db").is_file():
-        return 0.0, {}
+        return 0.0, {}, {}
     from nbgrader.api import MissingEntry
+    from sqlalchemy import text
 
     with nbgrader_api(course) as api, api.gradebook as gradebook:
         try:
             points = gradebook.find_assignment(assignment).max_score
         except MissingEntry:
-            return 0.0, {}
+            return 0.0, {}, {}
+        enrolled = {who.id: _profile(who, reason=NOTHING) for who in gradebook.students}
         submissions = {}
         for entry in gradebook.assignment_submissions(assignment):
-            who = entry.student
-            submissions[who.id] = Submission(
-                who.id,
-                who.first_name or "",
-                who.last_name or "",
-                who.email or "",
-                who.lms_user_id or "",
-                points=max(0.0, entry.score - entry.late_submission_penalty),
-                waits=bool(entry.needs_manual_grade),
-            )
-    return points, submissions
+            penalty = entry.late_submission_penalty
+            one = submissions[entry.student.id] = _profile(entry.student)
+            one.points, one.penalty = max(0.0, entry.score - penalty), penalty
+            one.waits = bool(entry.needs_manual_grade)
+            endings += _times(entry, penalty)
+        for student, name, most, auto, manual, extra, waits in gradebook.db.execute(text(_CELLS), {"name": assignment}):
+            if student in submissions:
+                score = (manual if manual is not None else auto or 0) + (extra or 0)
+                by_hand = manual is not None or bool(extra)
+                cell = CellScore(name, most, score, by_hand, bool(waits) and manual is None)
+                submissions[student].cells.append(cell)
+    return points, submissions, enrolled
+
+
+def _profile(who: Any, reason: str = "") -> Submission:
+    names = (who.first_name or "", who.last_name or "", who.email or "", who.lms_user_id or "")
+    return Submission(who.id, *names, reason=reason)
+
+
+def _times(entry: Any, penalty: float) -> list[Ending]:
+    """What is to be said about when a submission came."""
+    student = entry.student.id
+    if entry.assignment.duedate is None:
+        return []
+    if entry.timestamp is None:
+        return [Ending(student, "no time stamp", "No collector noted when it came: it counts as in time.")]
+    late = seconds_late(entry)
+    extended = ", extension considered" if entry.extension else ""
+    text = f"{in_words(late)[0].upper()}{in_words(late)[1:]}{extended}: {penalty:.4g} points off."
+    return [Ending(student, "late", text)] if late > 0 else []
 
 
 def _add_result(submission: Submission, result: Mapping[str, Any]) -> list[Ending]:
@@ -138,7 +199,10 @@ def _add_result(submission: Submission, result: Mapping[str, Any]) -> list[Endin
                     str(record["piece"]),
                     float(record["points"]),
                     float(record["earned"]),
-                    *(str(record[key]) for key in ("problem", "hint", "mistake")),
+                    str(record["problem"]),
+                    str(record["hint"]),
+                    str(record["mistake"]),
+                    str(record.get("cell", "")),
                 )
             )
     return endings

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .graded import Submission
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+# What begins a formula, at the beginning of a cell or after a sign that some spreadsheet takes for the end of one.
+_FORMULA = re.compile(r"(^|[;,|\t])(\s*)(?=[=+\-@＝＋－＠])")
 
 
 def canvas(assignment: str, points: float, submissions: Iterable[Submission]) -> str:
@@ -29,7 +31,7 @@ def canvas(assignment: str, points: float, submissions: Iterable[Submission]) ->
     ]
     for one in submissions:
         name = ", ".join(filter(None, (one.last_name, one.first_name))) or one.student
-        rows.append([harmless(name), harmless(one.lms_id), "", harmless(one.student), "", _number(one.points)])
+        rows.append([harmless(name), harmless(one.lms_id), "", harmless(one.student), "", _points(one)])
     return _written(rows)
 
 
@@ -39,24 +41,45 @@ def moodle(assignment: str, submissions: Iterable[Submission]) -> str:
     rows = [["First name", "Last name", "ID number", "Email address", f"{item} (Real)", f"{item} (Feedback)"]]
     for one in submissions:
         profile = [one.first_name, one.last_name, one.student, one.email]
-        rows.append([*map(harmless, profile), _number(one.points), harmless(feedback(one))])
+        rows.append([*map(harmless, profile), _points(one), harmless(feedback(one))])
     return _written(rows)
 
 
 def feedback(submission: Submission) -> str:
-    """What each piece earned, in a line."""
-    parts = [f"{piece.name} {piece.earned:g}/{piece.points:g}" for piece in submission.pieces]
+    """What each piece earned, in a line whose numbers add up to the points: what was given by hand stands as given."""
+    if submission.reason:
+        return submission.reason
+    by_hand = {cell.name for cell in submission.cells if cell.by_hand}
+    parts = [
+        f"{piece.name} {piece.earned:g}/{piece.points:g}" for piece in submission.pieces if piece.cell not in by_hand
+    ]
+    checked = {piece.cell for piece in submission.pieces}
+    complete = "" not in checked  # results of an earlier version do not name their cells
+    for cell in submission.cells:
+        if cell.by_hand:
+            parts.append(f"{cell.name} {cell.score:g}/{cell.points:g} (by hand)")
+        elif cell.waits and complete:
+            parts.append(f"{cell.name} is still to be read")
+        elif cell.name not in checked and complete:
+            parts.append(f"{cell.name} {cell.score:g}/{cell.points:g}")
+    if submission.penalty:
+        parts.append(f"late: {submission.penalty:g} off")
     return "; ".join(parts)
 
 
 def harmless(text: str) -> str:
     """Text that no spreadsheet takes for a formula.
 
-    >>> harmless("=1+1"), harmless("Ada")
-    ("'=1+1", 'Ada')
+    >>> harmless("=1+1"), harmless("Ada"), harmless("O;=cmd|calc!A1")
+    ("'=1+1", 'Ada', "O;'=cmd|calc!A1")
     """
     text = "".join(character for character in text if character >= " " or character == "\t")
-    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
+    return _FORMULA.sub(r"\1'\2", text)
+
+
+def _points(submission: Submission) -> str:
+    """The points; nothing for what is handed in and not graded yet, so that no grade is overwritten."""
+    return "" if submission.ungraded else _number(submission.points)
 
 
 def _number(value: float) -> str:
@@ -65,5 +88,5 @@ def _number(value: float) -> str:
 
 def _written(rows: Iterable[Sequence[str]]) -> str:
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\r\n").writerows(rows)
+    csv.writer(buffer, quoting=csv.QUOTE_ALL, lineterminator="\r\n").writerows(rows)
     return buffer.getvalue()

@@ -11,6 +11,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Float, Integer, List, Unicode
 
 from ..checking.checks import checks_in
+from . import guard  # noqa: F401 - nbgrader's own commands become careful with it
 from .library import REFUSED, library_for, locked_cells
 from .notebooks import give_stable_ids, strip_noise
 from .proxy import RemoteFunction
@@ -19,7 +20,7 @@ from .secret import assignment_secret, fingerprint, grading_folder, revealed
 from .session import Session
 from .solution import rubric
 from .student_copy import MAY_FAIL, link_texts, surround
-from .transplant import Cell, Ending, transplant
+from .transplant import Cell, Ending, shorten, transplant
 from .verdict import Grounds, Hearing, Judge
 
 UNSAFE = "Graded without a sandbox (--unsafe)."
@@ -112,6 +113,7 @@ class GradeSafely(NbGraderPreprocessor):
                     endings = self._grade(nb, release, session, stem)
             finally:
                 session.end()
+        shorten(nb)
         nb.metadata["kernelcourse"] = {
             "endings": [ending.record for ending in endings],
             "seed": fingerprint(seed),

@@ -14,6 +14,7 @@ from .errors import CourseError
 from .folder import Course, add_course_argument
 from .graded import graded
 from .notebooks import replace_file
+from .secret import secret_seed
 from .summary import render, summarise
 
 
@@ -22,26 +23,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="the page (default: reports/ASSIGNMENT.html in the course folder)"
     )
+    parser.add_argument(
+        "--anonymous", action="store_true", help="a page without names, to show to others (and no tables of points)"
+    )
     add_course_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    for path in report(Course.around(args.course), args.assignment, out=args.out):
+    for path in report(Course.around(args.course), args.assignment, out=args.out, anonymous=args.anonymous):
         print(path)
     return 0
 
 
-def report(course: Course, assignment: str, *, out: Path | None = None) -> list[Path]:
-    """Write the page and, beside it, the files for Canvas and Moodle; return their paths."""
-    page = out or course.root / "reports" / f"{assignment}.html"
+def report(course: Course, assignment: str, *, out: Path | None = None, anonymous: bool = False) -> list[Path]:
+    """Write the page and, beside it, the files for Canvas and Moodle, which need names; return their paths."""
+    page = out or course.root / "reports" / f"{assignment}{'-anonymous' if anonymous else ''}.html"
     if page.is_dir():
         raise CourseError(f"{page} is a folder: name a file in it")
     everything = graded(course, assignment)
-    files = {
-        page: render(summarise(everything)),
-        page.with_name(f"{page.stem}-canvas.csv"): lms.canvas(assignment, everything.points, everything.submissions),
-        page.with_name(f"{page.stem}-moodle.csv"): lms.moodle(assignment, everything.submissions),
-    }
+    if anonymous:
+        from .anonymous import anonymous as without_names
+
+        everything = without_names(everything, secret_seed(course.root))
+    files = {page: render(summarise(everything))}
+    if not anonymous:
+        everybody = sorted([*everything.submissions, *everything.absent], key=lambda one: one.student)
+        files[page.with_name(f"{page.stem}-canvas.csv")] = lms.canvas(assignment, everything.points, everybody)
+        files[page.with_name(f"{page.stem}-moodle.csv")] = lms.moodle(assignment, everybody)
     for path, text in files.items():
         try:
             replace_file(path, text.encode("utf-8", errors="replace"))

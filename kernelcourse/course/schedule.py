@@ -1,6 +1,6 @@
-"""Many submissions at once: in processes of this machine, or on the workers of a Dask cluster.
+"""Many submissions at once, in processes of this machine.
 
-Both yield students as they are done, with what went wrong in the grader itself, if anything did.
+Students are yielded as they are done, with what went wrong in the grader itself, if anything did.
 
 A ProcessPoolExecutor refuses a fork for each task, and one killed worker breaks all of its pool; loky starts fresh
 interpreters, which import nbgrader again.
@@ -9,63 +9,95 @@ interpreters, which import nbgrader again.
 from __future__ import annotations
 
 import contextlib
+import math
 import multiprocessing
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from .errors import CourseError
-from .submission import Graded, Task, grade_submission
-
 _TRIES = 3
 MEMORY = 2_000_000_000  # bytes that a job may take for itself; its sandbox has a limit of its own
+SECONDS = 300  # of processor time that a job may take for itself, to read, to judge and to write
+OVERDUE = "the grader's process took too long"
+_CGROUPS = Path("/sys/fs/cgroup")
 
 
-def on_this_machine(work: Callable[[str], None], students: Sequence[str], *, jobs: int) -> Iterator[tuple[str, str]]:
-    """Do the work for each student in a process of its own, so many at a time.
+@dataclass
+class _Job:
+    """A process that grades a student."""
+
+    student: str
+    attempt: int
+    share: set[int]
+    process: Any
+    deadline: float
+    overdue: bool = False
+
+
+def on_this_machine(
+    work: Callable[[str], None], students: Sequence[str], *, jobs: int, seconds: float = math.inf
+) -> Iterator[tuple[str, str]]:
+    """Do the work for each student in a process of its own, so many at a time, each for so many seconds at most.
 
     The processes are copies of this one, with everything imported that they need; what they do to themselves, or what
     is done to them, touches nobody else.
     """
-    context = multiprocessing.get_context("fork")
     shares = _shares_of_the_processors(jobs)
     waiting = [(student, 1) for student in reversed(students)]
-    running: dict[Connection, tuple[Any, str, int, set[int]]] = {}
+    running: dict[Connection, _Job] = {}
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                student, attempt = waiting.pop()
-                ours, theirs = context.Pipe(duplex=False)
-                process = context.Process(target=_work, args=(work, student, theirs, shares[-1], os.getpid()))
-                process.start()
-                theirs.close()
-                running[ours] = process, student, attempt, shares.pop()
-            for ready in wait(list(running)):
-                assert isinstance(ready, Connection)
-                process, student, attempt, share = running.pop(ready)
-                shares.append(share)
-                trouble = _last_word(ready)
-                process.join()
-                if trouble is None and attempt < _TRIES:
-                    waiting.append((student, attempt + 1))
+                connection, job = _start(work, *waiting.pop(), shares.pop(), time.monotonic() + seconds)
+                running[connection] = job
+            first = min(job.deadline for job in running.values())
+            ready = wait(list(running), None if first == math.inf else max(first - time.monotonic(), 0))
+            for job in running.values():
+                if time.monotonic() > job.deadline:  # killed, it is ready in the next round
+                    job.overdue = True
+                    job.process.kill()
+            for done in ready:
+                assert isinstance(done, Connection)
+                job = running.pop(done)
+                shares.append(job.share)
+                said = _last_word(done)
+                job.process.join()
+                overdue = job.overdue or job.process.exitcode == -signal.SIGXCPU
+                if said is None and not overdue and job.attempt < _TRIES:
+                    waiting.append((job.student, job.attempt + 1))
+                elif said is None:
+                    yield job.student, OVERDUE if overdue else "the grader's process was killed"
                 else:
-                    yield student, trouble if trouble is not None else "the grader's process was killed"
+                    yield job.student, said
     finally:
-        for process, *_ in running.values():
-            process.kill()
-            process.join()
+        for job in running.values():
+            job.process.kill()
+            job.process.join()
+
+
+def _start(
+    work: Callable[[str], None], student: str, attempt: int, share: set[int], deadline: float
+) -> tuple[Connection, _Job]:
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(work, student, theirs, share, os.getpid()))
+    process.start()
+    theirs.close()
+    return ours, _Job(student, attempt, share, process, deadline)
 
 
 def _last_word(connection: Connection) -> str | None:
     """What a process said before it ended; None if it was killed."""
     try:
         return str(connection.recv())
-    except EOFError:
+    except (EOFError, OSError):
         return None
     finally:
         connection.close()
@@ -73,7 +105,39 @@ def _last_word(connection: Connection) -> str | None:
 
 def processors() -> int:
     """How many processors we may use, which in a container are fewer than there are."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    seen = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, int(min(seen, quota())))
+
+
+def quota(own: Path = Path("/proc/self/cgroup"), groups: Path = _CGROUPS) -> float:
+    """The processors that the control group of this process, and those around it, may use on average."""
+    least = math.inf
+    with contextlib.suppress(OSError, ValueError):
+        for line in own.read_text(encoding="ascii", errors="replace").splitlines():
+            _, controllers, path = line.split(":", 2)
+            if controllers and "cpu" not in controllers.split(","):
+                continue
+            top = groups / controllers if controllers and (groups / controllers).is_dir() else groups
+            top = groups / "cpu" if controllers and top == groups else top
+            place = top / path.lstrip("/")
+            for folder in (place, *place.parents):
+                least = min(least, _quota_of(folder))
+                if folder == top:
+                    break
+    return least
+
+
+def _quota_of(folder: Path) -> float:
+    """What a control group allows, in the form of version 2 or of version 1."""
+    try:
+        if (folder / "cpu.max").is_file():
+            allowed, period = (folder / "cpu.max").read_text(encoding="ascii").split()
+        else:
+            allowed = (folder / "cpu.cfs_quota_us").read_text(encoding="ascii").strip()
+            period = (folder / "cpu.cfs_period_us").read_text(encoding="ascii").strip()
+        return int(allowed) / int(period) if int(allowed) > 0 else math.inf
+    except (OSError, ValueError):  # it has none, or says "max"
+        return math.inf
 
 
 def _shares_of_the_processors(jobs: int) -> list[set[int]]:
@@ -94,6 +158,10 @@ def _keep_within(share: set[int]) -> None:
         _, ceiling = resource.getrlimit(resource.RLIMIT_AS)
         with contextlib.suppress(ValueError):  # a lower ceiling is in force already
             resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, ceiling))
+        spent = int(time.process_time())
+        _, ceiling = resource.getrlimit(resource.RLIMIT_CPU)
+        with contextlib.suppress(ValueError):
+            resource.setrlimit(resource.RLIMIT_CPU, (spent + SECONDS, ceiling))
 
 
 def _work(work: Callable[[str], None], student: str, connection: Connection, share: set[int], parent: int) -> None:
@@ -115,52 +183,3 @@ def _die_with_parent(parent: int) -> None:
             ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG; python-prctl has been dormant since 2020
         if os.getppid() != parent:  # it was killed before we could ask for that
             os._exit(1)
-
-
-def on_a_cluster(
-    address: str,
-    task: Task,
-    students: Sequence[str],
-    read: Callable[[str], dict[str, bytes]],
-    store: Callable[[Graded], None],
-) -> Iterator[tuple[str, str]]:
-    """Send submissions to the workers of a Dask cluster and store what comes back. They need not share any files."""
-    from distributed import Client, as_completed
-    from distributed.scheduler import KilledWorker
-
-    by_file = address.endswith(".json")
-    if by_file and not Path(address).is_file():  # a client would wait for it for ever
-        raise CourseError(f"no Dask scheduler has written {address}")
-    options: dict[str, Any] = {"scheduler_file": address} if by_file else {"address": address}
-    try:
-        client = Client(**options, timeout="60s", set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise CourseError(f"no Dask scheduler answers at {address}: {error}") from error
-    with client:
-        waiting = [(student, 1) for student in reversed(students)]
-        sent: dict[Any, tuple[str, int]] = {}
-        done = as_completed(loop=client.loop)
-
-        def send() -> None:
-            student, attempt = waiting.pop()
-            future = client.submit(grade_submission, task, student, read(student), pure=False, retries=_TRIES)
-            sent[future] = student, attempt
-            done.add(future)
-
-        for _ in range(min(len(waiting), 4 * max(sum(client.nthreads().values()), 1))):
-            send()
-        for future in done:
-            student, attempt = sent.pop(future)
-            trouble = ""
-            try:
-                store(future.result())
-            except KilledWorker as error:
-                trouble = str(error)
-                if attempt < _TRIES:
-                    waiting.append((student, attempt + 1))
-            except Exception:  # noqa: BLE001 - the run goes on without it
-                trouble, attempt = traceback.format_exc(), _TRIES
-            if waiting:
-                send()
-            if not trouble or attempt >= _TRIES:
-                yield student, trouble

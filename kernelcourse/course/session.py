@@ -9,23 +9,26 @@ from typing import Any
 
 from .plain import readable
 from .sandbox import Died, Sandbox
+from .transplant import written_size
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
-_NOTEBOOK = 25  # times what one cell may show, for all cells together
+_NOTEBOOK = 10  # times what one cell may show, for all cells together
 
 
 class Session:
     """Runs the cells of one notebook from top to bottom, whatever they do to their sandbox.
 
-    The first sandbox starts at once, so that it gets ready while the caller does other things.
+    The first sandbox starts at once, so that it gets ready while the caller does other things. All of it may take
+    `seconds` of processor time, and longer by the clock, as a cell may.
     """
 
     def __init__(self, start: Callable[[], Sandbox], *, seconds: float) -> None:
         self.start = start
         self.sandbox: Sandbox | None = start()
         self.limits = self.sandbox.limits
-        self.deadline = time.monotonic() + seconds
-        self.left = _NOTEBOOK * self.limits.output  # characters that may still be shown
+        self.seconds, self.begun = seconds, time.monotonic()
+        self.spent = 0.0  # processor time of sandboxes that have ended
+        self.left = _NOTEBOOK * self.limits.output  # bytes that may still be shown
         self.history: list[str | None] = []  # the cells that ran; None where a copy was kept
         self.guest: Any = None  # whose calls a copy of the student's process is answering
 
@@ -38,10 +41,11 @@ class Session:
         except Died as died:
             return [_error("CellTimeoutError" if died.kind == "timeout" else "DeadKernelError", f"It {died}.")], died
         self.history.append(source)
-        outputs, cut = _within(_clean(reply.get("outputs"), self.limits.output), min(self.limits.output, self.left))
+        most = min(2 * self.limits.output, self.left)  # bytes; the worker counts characters
+        outputs, cut = _within(_clean(reply.get("outputs"), self.limits.output), most)
         self.left -= sum(map(_size, outputs))
         if reply.get("late") is True:
-            text = self.limits.overrun
+            text = self.sandbox.overrun if self.sandbox else self.limits.overrun
             outputs = [output for output in outputs if output["output_type"] != "error"]
             return [*outputs, _error("CellTimeoutError", f"It {text}.")], Died("timeout", text)
         if cut or reply.get("cut") is True:
@@ -54,8 +58,13 @@ class Session:
         try:
             return sandbox.ask({"op": "run", "source": source})
         except Died:
-            self.sandbox = None
+            self._forget(sandbox)
             raise
+
+    def _forget(self, sandbox: Sandbox) -> None:
+        self.spent += sandbox.spent
+        if self.sandbox is sandbox:
+            self.sandbox = None
 
     def keep(self) -> int:
         """Keep a copy of the student's process as it is now; the number under which it can be examined later."""
@@ -67,10 +76,11 @@ class Session:
 
     def ask(self, message: dict[str, Any], *limits: float) -> dict[str, Any]:
         """Send a message to the student's process as it is after the cells so far; limits as for `Sandbox.ask`."""
+        sandbox = self._alive()
         try:
-            return self._alive().ask(message, *limits)
+            return sandbox.ask(message, *limits)
         except Died:
-            self.sandbox = None
+            self._forget(sandbox)
             raise
 
     def renew(self) -> None:
@@ -93,7 +103,11 @@ class Session:
         return self.sandbox
 
     def _check_deadline(self) -> None:
-        if time.monotonic() > self.deadline:
+        elapsed = time.monotonic() - self.begun
+        if elapsed <= self.seconds:  # no need to ask what it used
+            return
+        used = self.spent + (self.sandbox.used() if self.sandbox else 0)
+        if used > self.seconds or elapsed > self.limits.patience * self.seconds:
             self.end()
             raise Died("timeout", "could not be run: the notebook as a whole took too long")
 
@@ -119,7 +133,7 @@ class Session:
     def end(self) -> None:
         if self.sandbox is not None:
             self.sandbox.end()
-            self.sandbox = None
+            self._forget(self.sandbox)
 
 
 def _error(name: str, text: str) -> dict[str, Any]:
@@ -128,7 +142,7 @@ def _error(name: str, text: str) -> dict[str, Any]:
 
 def _size(output: dict[str, Any]) -> int:
     texts = [output.get("text", ""), output.get("evalue", ""), *output.get("traceback", ())]
-    return sum(map(len, [*texts, *output.get("data", {}).values()]))
+    return sum(map(written_size, [*texts, *output.get("data", {}).values()]))
 
 
 def _within(outputs: Iterable[dict[str, Any]], limit: int) -> tuple[list[dict[str, Any]], bool]:
@@ -141,6 +155,31 @@ def _within(outputs: Iterable[dict[str, Any]], limit: int) -> tuple[list[dict[st
         limit -= _size(output)
         kept.append(output)
     return kept, False
+
+
+def clean_outputs(outputs: Any, *, verdicts: bool, limit: int = 200_000) -> list[Any]:
+    """What a worker of a cluster sent as the outputs of a cell; those of a check cell hold verdicts, as plain data."""
+    import nbformat
+
+    kept, _ = _within(_clean(outputs, limit), 2 * limit)
+    given = [one for one in outputs if isinstance(one, dict)] if verdicts else []
+    records = [record for one in given for record in _records(one.get("metadata"))]
+    boxes = [one for one in kept if "data" in one]
+    if records and boxes:
+        boxes[0]["metadata"] = {"kernelcourse": records}
+    return [nbformat.from_dict(output) for output in kept]
+
+
+def _records(metadata: Any) -> Iterator[dict[str, Any]]:
+    """Verdicts on pieces, in their form and no other."""
+    found = metadata.get("kernelcourse") if isinstance(metadata, dict) else None
+    for record in (found if isinstance(found, list) else [])[:100]:
+        if not isinstance(record, dict):
+            continue
+        numbers: dict[str, Any] = {key: record.get(key) for key in ("points", "earned")}
+        if all(type(number) in (int, float) and 0 <= number < 1000 for number in numbers.values()):
+            texts = {key: readable(record.get(key, ""), 2000) for key in ("piece", "problem", "hint", "mistake")}
+            yield texts | numbers
 
 
 def _clean(outputs: Any, limit: int) -> Iterator[dict[str, Any]]:

@@ -12,6 +12,7 @@ copydetect knows neither stub nor solution nor what a class shares, and Moss sen
 from __future__ import annotations
 
 import builtins
+import contextlib
 import io
 import keyword
 import re
@@ -19,7 +20,10 @@ import tokenize
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations, islice, pairwise
+
+from .transplant import cut
 
 K = 5  # tokens in a run: about half a line
 SHARED_RUNS = 40  # fewer rare runs in common are two or three lines, which honest students may well write alike
@@ -27,7 +31,8 @@ OVERLAP = 0.6  # of the rare runs of either, how many both have
 COMMON_SHARE, COMMON_AT_LEAST, COMMON_AT_MOST = 0.2, 3, 25  # a run of more students than this is how one writes it
 OWN_WORDS = 4  # names and words of comments that are neither in the stub nor in the solution
 
-_MAX_TOKENS = 5000  # of one answer; a longer one is compared by its beginning
+_MAX_TOKENS, _MAX_TEXT = 5000, 20_000  # tokens and characters of one answer; a longer one is compared by its beginning
+_MAX_LINE = 400  # characters: Python's tokenizer may try each of a line again from every other
 _KNOWN = frozenset(keyword.kwlist) | frozenset(dir(builtins))
 # Python 3.12 takes f-strings apart, 3.14 t-strings as well.
 _OPENINGS = {getattr(tokenize, name) for name in ("FSTRING_START", "TSTRING_START") if hasattr(tokenize, name)}
@@ -67,13 +72,15 @@ def structure(text: str) -> list[str]:
     return tokens
 
 
-def _tokens(text: str) -> Iterator[tuple[int, str]]:
+@lru_cache(maxsize=10_000)
+def _tokens(text: str) -> tuple[tuple[int, str], ...]:
     """The tokens up to where the text stops being Python."""
-    lines = list(io.StringIO(text.replace("\x00", "")))
-    try:
-        yield from islice(_whole_strings(tokenize.generate_tokens(iter(lines).__next__), lines), _MAX_TOKENS)
-    except (tokenize.TokenError, SyntaxError):
-        return
+    lines = list(io.StringIO(cut(text, _MAX_TEXT, _MAX_LINE).replace("\x00", "")))
+    found: list[tuple[int, str]] = []
+    with contextlib.suppress(tokenize.TokenError, SyntaxError):
+        tokens = _whole_strings(tokenize.generate_tokens(iter(lines).__next__), lines)
+        found.extend(islice(tokens, _MAX_TOKENS))
+    return tuple(found)
 
 
 def _whole_strings(tokens: Iterable[tokenize.TokenInfo], lines: Sequence[str]) -> Iterator[tuple[int, str]]:

@@ -1,31 +1,34 @@
-"""Grade one submission: bytes in, bytes out. It may happen in this process, in another, or on another machine."""
+"""Grade one submission: bytes in, bytes out. It may happen in this process, in another, or on another machine.
+
+The steps are those that nbgrader's own `autograde` takes with the course's configuration, and nbgrader's rule turns
+outputs into points. Its gradebook is left out: scores are entered later, by one writer.
+"""
 
 from __future__ import annotations
 
 import atexit
 import hashlib
-import os
+import logging
 import shutil
-import stat
 import tempfile
 import threading
 import time
 import warnings
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from .engine import load_config, nbgrader_api, succeed
+from .engine import load_config
 from .folder import CONFIG, Course
-from .notebooks import write_notebook
+from .handed import Handed
 from .receipt import NAME, receipt, versions
 from .secret import fingerprint
-from .transplant import LARGEST, Ending, assign, transplant
+from .transplant import assign, transplant
 
-_MOST = 50  # notebooks of a submission
-_ONE_AT_A_TIME = threading.Lock()  # nbgrader changes the process's folder while it works
+_ONE_AT_A_TIME = threading.Lock()  # the secret is in the process's environment meanwhile
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,8 @@ class Task:
     """What is the same for all submissions of a run."""
 
     assignment: str
-    course: dict[str, bytes]  # configuration, release and an empty gradebook, by their paths in the course folder
+    course: dict[str, bytes]  # configuration and release, by their paths in the course folder
+    locked: dict[str, dict[str, str]]  # notebook -> locked cell -> its source, hidden tests included
     secret: str
     unsafe: bool
     run: str  # names the run, so that an interrupted one can be told from the next
@@ -48,87 +52,86 @@ class Graded:
     files: dict[str, bytes]  # the autograded notebooks
 
 
-def read_submission(folder: Path) -> dict[str, bytes]:
-    """The notebooks of a submission and its time stamp. Links are not followed, other files not looked at.
-
-    Small files come first: what is left out, if they are too many or too large together, is no student's work.
-    """
-    found: dict[str, bytes] = {}
-    entries = [entry for entry in os.scandir(folder) if _is_wanted(entry.name)] if folder.is_dir() else []
-    for entry in sorted(entries, key=lambda entry: (entry.stat(follow_symlinks=False).st_size, entry.name))[:_MOST]:
-        room = LARGEST + 1 - sum(map(len, found.values()))
-        if room <= 0:
-            break
-        try:
-            descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except OSError:
-            continue
-        with open(descriptor, "rb") as file:
-            if stat.S_ISREG(os.fstat(descriptor).st_mode):
-                found[entry.name] = file.read(room)
-    return found
-
-
-def _is_wanted(name: str) -> bool:
-    return name == "timestamp.txt" or name.endswith(".ipynb")
-
-
-def digest(submission: dict[str, bytes]) -> str:
-    """The same for the same files."""
-    total = hashlib.sha256()
-    for name, content in sorted(submission.items()):
-        total.update(os.fsencode(name) + f"\0{len(content)}\0".encode())
-        total.update(content)
-    return total.hexdigest()
-
-
 def course_files(course: Course, assignment: str) -> dict[str, bytes]:
-    """The files of a course that grading an assignment needs; support files count as the source's and the release's."""
+    """The files of a course that grading an assignment needs: its configuration, its release, its checks."""
     files = {CONFIG: (course.root / CONFIG).read_bytes()}
     folder = course.exercises / assignment
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.name.endswith((".checks.json", ".commitment.json")):  # for students' machines
             files[f"exercises/{assignment}/{path.relative_to(folder).as_posix()}"] = path.read_bytes()
-            if path.suffix != ".ipynb":
-                files[f"solutions/{assignment}/{path.relative_to(folder).as_posix()}"] = path.read_bytes()
     checks = course.checks(assignment)
     return files if checks is None else files | {f"solutions/{assignment}/{checks.name}": checks.read_bytes()}
 
 
-def grade_submission(task: Task, student: str, submission: dict[str, bytes]) -> Graded:
-    """Grade the files of a student with nbgrader, in a folder and a gradebook of their own."""
-    start = time.monotonic()
+def grade_submission(task: Task, student: str, handed: Handed) -> Graded:
+    """Grade the files of a student, in a folder of their own."""
     with _ONE_AT_A_TIME, tempfile.TemporaryDirectory() as folder:
         course = Course(Path(folder).resolve())
         for name, content in task.course.items():
             _write(course.root / name, content)
-        odd = _lay_out(course, task.assignment, student, submission)
-        config = load_config(course)
-        config.GradeSafely.shelf = task.shelf or _own_shelf()
-        if task.unsafe:
-            config.GradeSafely.unsafe = True
-        config.GradeSafely.secret = task.secret
-        with warnings.catch_warnings(), nbgrader_api(course, config=config) as api:
-            warnings.simplefilter("ignore")  # nbgrader's own, about its database
-            succeed(api.autograde(task.assignment, student), f"grade {student}")
-            notebooks, more = _read_grades(api, task.assignment, student)
-        made = course.root / "autograded" / student / task.assignment
-        files = {path.relative_to(made).as_posix(): path.read_bytes() for path in made.rglob("*") if path.is_file()}
-    odd += _complete(notebooks, files)
+        steps = _steps(course, task)
+
+        def run(stem: str, notebook: Any) -> Any:
+            resources = {"nbgrader": {"notebook": stem, "assignment": task.assignment, "student": student}}
+            for step in steps:
+                notebook, resources = step(notebook, resources)
+            return notebook
+
+        return put_together(task, student, handed, run)
+
+
+def put_together(task: Task, student: str, handed: Handed, run: Callable[[str, Any], Any]) -> Graded:
+    """The result of a submission whose notebooks are run, and judged, by `run`."""
+    import nbformat
+
+    start = time.monotonic()
+    folder = f"exercises/{task.assignment}/"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of nbformat, about notebooks of old versions
+        releases = {
+            stem: nbformat.reads(task.course[f"{folder}{stem}.ipynb"].decode(), as_version=4)
+            for stem in sorted(task.locked)
+        }
+        found = assign(handed.files, releases, handed.saved)
+        endings = [*handed.endings, *(ending.record for ending in found.endings)]
+        notebooks, files = {}, _support_files(task)
+        for stem, cells in found.cells.items():
+            notebook = transplant(cells, releases[stem])
+            _restore(notebook, task.locked[stem])
+            notebook = run(stem, notebook)
+            notebooks[stem] = _scores(notebook, unsafe=task.unsafe)
+            endings += [dict(ending) for ending in notebook.metadata["kernelcourse"]["endings"]]
+            files[f"{stem}.ipynb"] = (nbformat.writes(notebook, version=4).rstrip("\n") + "\n").encode()
+    if handed.received:
+        files["timestamp.txt"] = handed.received.encode()
     result = {
         "student": student,
         "assignment": task.assignment,
-        "endings": odd,
+        "endings": endings,
         "notebooks": notebooks,
         "seed": fingerprint(task.secret),
         "unsafe": task.unsafe,
         "seconds": round(time.monotonic() - start, 3),
-        "digest": digest(submission),
+        "received": handed.received,
+        "digest": handed.digest,
         "run": task.run,
+        "release": release_digest(task.course),
         "versions": versions(),
-        **more,
     }
-    return Graded(result, files | {NAME: receipt(result, task.secret)})
+    return with_receipt(Graded(result, files), task.secret)
+
+
+def with_receipt(graded: Graded, secret: str) -> Graded:
+    """With the file that tells a student what the grade stands on."""
+    return replace(graded, files=graded.files | {NAME: receipt(graded.result, secret)})
+
+
+def release_digest(files: dict[str, bytes]) -> str:
+    """A name for what the students were given: the same for the same files."""
+    given = sorted(
+        (name, hashlib.sha256(content).hexdigest()) for name, content in files.items() if name.startswith("exercises/")
+    )
+    return hashlib.sha256(repr(given).encode()).hexdigest()[:16]
 
 
 @cache
@@ -143,59 +146,69 @@ def _write(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def _lay_out(course: Course, assignment: str, student: str, submission: dict[str, bytes]) -> list[dict[str, str]]:
-    """Write the submission as nbgrader expects it; return what is odd about it."""
-    import nbformat
-
-    released = sorted((course.exercises / assignment).glob("*.ipynb"))
-    releases = {path.stem: nbformat.read(path, as_version=4) for path in released}
-    found = assign({name: content for name, content in submission.items() if name.endswith(".ipynb")}, releases)
-    folder = course.root / "submitted" / student / assignment
-    for stem, cells in found.cells.items():
-        write_notebook(transplant(cells, releases[stem]), folder / f"{stem}.ipynb")
-    if "timestamp.txt" in submission:
-        if _is_time(submission["timestamp.txt"]):
-            _write(folder / "timestamp.txt", submission["timestamp.txt"])
-        else:
-            found.endings.append(Ending("unreadable time stamp", "timestamp.txt holds no time; it was not looked at."))
-    return [ending.record for ending in found.endings]
+def _support_files(task: Task) -> dict[str, bytes]:
+    """What lies beside the released notebooks, such as data; nothing of what lies beside the student's."""
+    folder = f"exercises/{task.assignment}/"
+    return {
+        name.removeprefix(folder): content
+        for name, content in task.course.items()
+        if name.startswith(folder) and not name.endswith(".ipynb")
+    }
 
 
-def _is_time(content: bytes) -> bool:
-    from nbgrader.utils import parse_utc
+def _steps(course: Course, task: Task) -> list[Any]:
+    """What is done with each notebook: run and judged, then what else the configuration names.
 
-    if len(content) > 100:  # it would take the parser minutes to find that out
-        return False
-    try:
-        return isinstance(parse_utc(content.decode().strip()), datetime)
-    except Exception:  # noqa: BLE001 - the parser raises whatever it likes
-        return False
+    Steps of nbgrader's that enter grades, or put right what the transplant has put right, are left out.
+    """
+    from nbgrader.preprocessors import LimitOutput
+    from traitlets.config import LoggingConfigurable
+
+    from .preprocessors import GradeSafely
+
+    class Caller(LoggingConfigurable):
+        """In the place of nbgrader's exporter and converter, from which a step learns where the course is."""
+
+        coursedir = SimpleNamespace(root=str(course.root))
+
+    config = load_config(course)
+    config.GradeSafely.shelf = task.shelf or _own_shelf()
+    config.GradeSafely.secret = task.secret
+    if task.unsafe:
+        config.GradeSafely.unsafe = True
+    caller = Caller(parent=Caller(config=config))
+    named = config.Autograde.get("autograde_preprocessors", [])
+    own = [step for step in named if not step.__module__.startswith(("nbgrader.", "nbconvert.", __package__))]
+    return [step(parent=caller) for step in (GradeSafely, LimitOutput, *own)]
 
 
-def _read_grades(api: Any, assignment: str, student: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The scores that nbgrader gave, its comments, and what else belongs into the gradebook."""
-    notebooks = {}
-    with api.gradebook as gradebook:
-        submission = gradebook.find_submission(assignment, student)
-        timestamp = submission.timestamp.isoformat() if submission.timestamp else None
-        for notebook in submission.notebooks:
-            notebooks[notebook.name] = {
-                "scores": {grade.name: grade.auto_score for grade in notebook.grades},
-                "comments": {comment.name: comment.auto_comment for comment in notebook.comments},
-                "late_penalty": notebook.late_submission_penalty,
-            }
-    return notebooks, {"timestamp": timestamp}
+def _restore(notebook: Any, locked: dict[str, str]) -> None:
+    """Put the hidden tests back, which no release holds."""
+    for cell in notebook.cells:
+        ours = cell.metadata.get("nbgrader", {})
+        if ours.get("locked") and ours.get("grade_id") in locked:
+            cell.source = locked[ours["grade_id"]]
 
 
-def _complete(notebooks: dict[str, Any], files: dict[str, bytes]) -> list[dict[str, str]]:
-    """Add what the checks said of each piece; return what was odd while the notebooks ran."""
-    import nbformat
+def _scores(notebook: Any, *, unsafe: bool) -> dict[str, Any]:
+    """The points that nbgrader's rule gives, its comments, and what the checks said of each piece."""
+    from nbgrader import utils
 
-    odd = []
-    for stem, notebook in notebooks.items():
-        graded = nbformat.reads(files[f"{stem}.ipynb"].decode(), as_version=4)
-        outputs = [output for cell in graded.cells if cell.cell_type == "code" for output in cell.outputs]
-        records = [record for output in outputs for record in output.get("metadata", {}).get("kernelcourse", [])]
-        notebook["pieces"] = [dict(record) for record in records]
-        odd += [dict(ending) for ending in graded.metadata["kernelcourse"]["endings"]]
-    return odd
+    from .preprocessors import UNSAFE
+
+    log = logging.getLogger(__name__)
+    scores: dict[str, float | None] = {}
+    comments: dict[str, str | None] = {}
+    pieces = []
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if utils.is_grade(cell) or utils.is_task(cell):
+            scores[name] = utils.determine_grade(cell, log)[0] if utils.is_grade(cell) else None
+        if utils.is_solution(cell) or utils.is_task(cell):
+            untouched = cell.metadata.nbgrader.get("checksum") == utils.compute_checksum(cell)
+            said = "No response." if untouched and not utils.is_task(cell) else None
+            comments[name] = " ".join(filter(None, (said, UNSAFE))) if unsafe else said
+        if cell.cell_type == "code":
+            records = [record for out in cell.outputs for record in out.get("metadata", {}).get("kernelcourse", [])]
+            pieces += [dict(record) | {"cell": name} for record in records]
+    return {"scores": scores, "comments": comments, "pieces": pieces}

@@ -61,6 +61,7 @@ class Summary:
     assignment: str
     points: float
     submissions: Sequence[Submission]
+    absent: Sequence[Submission]
     bars: Sequence[Bar]
     pieces: Sequence[PieceRow]
     mistakes: Sequence[MistakeRow]
@@ -92,6 +93,7 @@ def summarise(everything: Graded) -> Summary:
         everything.assignment,
         everything.points,
         submissions,
+        everything.absent,
         histogram([one.points for one in submissions], everything.points),
         _pieces(submissions),
         _mistakes(submissions),

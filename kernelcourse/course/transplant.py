@@ -13,11 +13,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-LARGEST = 200_000_000  # bytes of a notebook
+LARGEST = 100_000_000  # bytes of all notebooks of a submission: most of it old outputs, which are not taken
 LONGEST = 1_000_000  # characters of a cell
+BUDGET = 2_000_000  # bytes of all texts that are taken from a notebook
 MOST = 500  # cells that a student may add
+SHOWN, SHOWN_LINE, SHOWN_IN_ALL = 20_000, 2_000, 200_000  # characters of a cell, a line, a notebook that pages show
 _BRACKETS = 10_000_000  # lists and objects of a file: two bytes each there, a hundred in memory
-_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+# A text, or all that follows a quotation mark without a second one: if it could fail, every quotation mark within
+# would be tried again.
+_TEXT = re.compile(rb'"(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z)', re.DOTALL)
+_NUMBER = re.compile(r"\((\d{1,6})\)\.ipynb$")  # of a browser's second download
 _DEFINITION = re.compile(r"^(?:(?:async +)?def|class)[ \t]+(\w+)|^(\w+) *=(?!=)", re.MULTILINE)
 
 
@@ -95,8 +100,14 @@ def _cell(entry: Mapping[str, Any]) -> Cell:
     return Cell(text, code, name if isinstance(name, str) else "", by_nbgrader=isinstance(grade_id, str))
 
 
-def assign(files: Mapping[str, bytes], releases: Mapping[str, Any]) -> Submitted:
-    """Find each released notebook among the files of a submission, under its name or another."""
+def assign(
+    files: Mapping[str, bytes], releases: Mapping[str, Any], saved: Mapping[str, float] | None = None
+) -> Submitted:
+    """Find each released notebook among the files of a submission, under its name or another.
+
+    Where several fit, the one that was saved last counts; of those saved at the same time, the one that a browser or
+    the student numbered highest.
+    """
     submitted = Submitted()
     readable: dict[str, list[Cell]] = {}
     broken: dict[str, str] = {}
@@ -106,44 +117,111 @@ def assign(files: Mapping[str, bytes], releases: Mapping[str, Any]) -> Submitted
         except Unreadable as error:
             broken[name] = str(error)
     for stem, release in releases.items():
-        _find(stem, release, readable, broken, submitted)
+        _find(stem, release, readable, broken, saved or {}, submitted)
     return submitted
 
 
 def _find(
-    stem: str, release: Any, readable: dict[str, list[Cell]], broken: dict[str, str], submitted: Submitted
+    stem: str,
+    release: Any,
+    readable: dict[str, list[Cell]],
+    broken: dict[str, str],
+    saved: Mapping[str, float],
+    submitted: Submitted,
 ) -> None:
     def odd(kind: str, text: str) -> None:
         submitted.endings.append(Ending(kind, text, stem))
 
+    def rank(other: str) -> tuple[Any, ...]:
+        number = _NUMBER.search(other)
+        return -(saved.get(other, 0) // 2), -int(number[1]) if number else 0, other != name, other
+
     name = f"{stem}.ipynb"
-    matching = [
-        other
-        for other in sorted(readable, key=lambda other: (other != name, other))
-        if _fits(with_names(readable[other], release), release)
-    ]
-    submitted.cells[stem] = readable[matching[0]] if matching else []
-    if matching:
-        if len(submitted.cells[stem]) > MOST + len(release.cells):
-            odd(
-                "too many cells",
-                f"It has {len(submitted.cells[stem])} cells; of those that were added {MOST} were run.",
-            )
-        if matching[0] != name:
-            odd("wrong file name", f"{_printable(matching[0])} was taken for {name}.")
-    elif name in broken or (broken and not readable):
+    fitting = sorted((other for other in readable if _fits(with_names(readable[other], release), release)), key=rank)
+    if not fitting:
+        submitted.cells[stem] = []
+        odd(*_nothing_fits(name, readable, broken))
+        return
+    taken = fitting[0]
+    submitted.cells[stem], left_out = within_budget(readable[taken], release)
+    if len(submitted.cells[stem]) > MOST + len(release.cells):
+        odd("too many cells", f"It has {len(submitted.cells[stem])} cells; of those that were added {MOST} were run.")
+    if left_out:
+        text = f"Its texts are longer than {BUDGET // 1_000_000} MB together: {left_out} of its cells were left out."
+        odd("too much text", text)
+    if len(fitting) > 1:
+        if saved.get(taken, 0) // 2 > saved.get(fitting[1], 0) // 2:
+            why = "which was saved last"
+        elif _NUMBER.search(taken):
+            why = "whose number is the highest"
+        else:
+            why = "which has the right name" if taken == name else "which comes first"
+        names = " and ".join(map(printable, fitting))
+        odd("several files", f"{names} fit; the one taken is {printable(taken)}, {why}.")
+    elif taken != name:
+        odd("wrong file name", f"{printable(taken)} was taken for {name}.")
+
+
+def _nothing_fits(name: str, readable: Mapping[str, Any], broken: Mapping[str, str]) -> tuple[str, str]:
+    """Why there is nothing to grade under a name."""
+    if name in broken or (broken and not readable):
         other = name if name in broken else min(broken)
-        odd("unreadable notebook", f"{_printable(other)} cannot be read: {broken[other]}.")
-    elif readable:
-        odd("wrong assignment", f"{_printable(min(readable))} is not the notebook {name}.")
-    else:
-        odd("missing notebook", f"There is no {name}.")
+        return "unreadable notebook", f"{printable(other)} cannot be read: {broken[other]}."
+    if readable:
+        return "wrong assignment", f"{printable(min(readable))} is not the notebook {name}."
+    return "missing notebook", f"There is no {name}."
 
 
-def _printable(name: str) -> str:
+def within_budget(cells: list[Cell], release: Any) -> tuple[list[Cell], int]:
+    """The cells whose texts have room together, answers before others, and how many have none."""
+    asked = {_grade_id(cell) for cell in release.cells if _is_solution(cell)}
+    left, without = BUDGET, set[int]()
+    for position in sorted(range(len(cells)), key=lambda i: (cells[i].grade_id not in asked, i)):
+        size = written_size(cells[position].text)
+        if size <= left:
+            left -= size
+        else:
+            without.add(position)
+    return [replace(cell, text="") if i in without else cell for i, cell in enumerate(cells)], len(without)
+
+
+def written_size(text: str) -> int:
+    """The bytes that a text takes in a notebook's file, where a control character takes six.
+
+    >>> written_size("a\\x00")
+    9
+    """
+    return len(json.dumps(text, ensure_ascii=False).encode("utf-8", errors="replace"))
+
+
+def shorten(notebook: Any) -> None:
+    """Cut long texts of a notebook that has run, for those who show it: they take time in its square to colour one.
+
+    The student's file keeps the whole.
+    """
+    left = SHOWN_IN_ALL
+    for cell in notebook.cells:
+        if not cell.metadata.get("nbgrader", {}).get("locked"):
+            cell.source = cut(cell.source, min(SHOWN, max(left, 100)))
+            left -= len(cell.source)
+
+
+def cut(text: str, most: int, line: int = SHOWN_LINE) -> str:
+    """The beginning of a text and of each of its long lines.
+
+    >>> cut("abcdef" + chr(10) + "g", 100, 3)
+    'abc … (cut)\\ng'
+    """
+    if len(text) <= min(most, line):
+        return text
+    short = "\n".join(one if len(one) <= line else f"{one[:line]} … (cut)" for one in text[:most].split("\n"))
+    return short if len(text) <= most else f"{short}\n… (cut: {len(text):,} characters in all)"
+
+
+def printable(name: str) -> str:
     """A file's name for a terminal and a page: no control characters, nothing that is no text.
 
-    >>> _printable("a\\x1b[31m\\udcff.ipynb")
+    >>> printable("a\\x1b[31m\\udcff.ipynb")
     'a?[31m?.ipynb'
     """
     return "".join(letter if letter.isprintable() else "?" for letter in name[:200])
@@ -223,17 +301,20 @@ def transplant(cells: list[Cell], release: Any) -> Any:
 
 
 # MathJax's ways to a link, a script or a style
-_ACTIVE = re.compile(r"\\(?=(href|require|style|class|cssId|mmlToken|bbox|unicode|tooltip|texttip|data|csname)\b)")
+_WORDS = "href|require|style|class|cssId|mmlToken|bbox|unicode|tooltip|texttip|data|csname|url|includegraphics"
+_ACTIVE = re.compile(rf"\\(?=(?:{_WORDS})(?![A-Za-z])|html[A-Z])")
 
 
 def without_markup(text: str) -> str:
-    """A student's text for a page that others read: no HTML, no links; both are seen as they were typed.
+    """A student's text for a page that others read: no HTML, no links, no diagrams; all are seen as they were typed.
 
-    >>> without_markup("a <script>x</script> [b](javascript:y), and $a<b$, $x < y$")
-    'a < script>x< /script> [b] (javascript:y), and $a< b$, $x < y$'
+    >>> without_markup("a <script>x</script> [b](javascript:y), https://z, and $a<b$, $x < y$")
+    'a < script>x< /script> [b] (javascript:y), https: //z, and $a< b$, $x < y$'
     """
     text = re.sub(r"<(?=[A-Za-z/!?])", "< ", text)
     text = re.sub(r"\](?=[(:\[])", "] ", text)
+    text = text.replace("://", ": //")  # a bare address is made a link
+    text = re.sub(r"(?i)(mer)(maid)", r"\1 \2", text)  # a picture with links of its own
     return _ACTIVE.sub(r"\\ ", text)
 
 
@@ -247,6 +328,7 @@ class _Layout:
         for i, cell in enumerate(release.cells):
             if not _grade_id(cell):
                 self.by_text.setdefault(cell.source.strip(), []).append(i)
+        self.graded = sorted(self.by_id.values())
 
     def is_answer(self, position: int) -> bool:
         return _is_solution(self.cells[position])
@@ -266,7 +348,7 @@ class _Layout:
         same = self.by_text.get(cell.text.strip())
         if same is None:
             return None
-        following = (i for i in sorted(self.by_id.values()) if i > place)
+        following = (i for i in self.graded if i > place)
         end = next(following, len(self.cells))
         return next((i for i in same if place < i < end), None)
 

@@ -2,29 +2,17 @@
 
 import hashlib
 import os
-import signal
 from pathlib import Path
 
-from kernelcourse.course.submission import Graded, digest
+from kernelcourse.course.submission import Graded
 from tests.grading.hostile.submission import POINTS, RIGHT, STEM
 
 LOG = "KERNELCOURSE_TEST_LOG"  # names a file that gets a line for every submission
-VICTIM = "KERNELCOURSE_TEST_VICTIM"  # names a file that one process makes, in the middle of the class, before it dies
 
 
-def _die_once():
-    """Die, if ten submissions are graded and no other process has done so."""
-    log, mark = Path(os.environ[LOG]), Path(os.environ[VICTIM])
-    if log.exists() and len(log.read_bytes().splitlines()) >= 10 and not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-def quick_grade(task, student, submission):
+def quick_grade(task, student, handed):
     """Points that depend on the files and on nothing else."""
-    if VICTIM in os.environ:
-        _die_once()
-    number = int(hashlib.sha256(repr(sorted(submission.items())).encode()).hexdigest(), 16)
+    number = int(hashlib.sha256(repr(sorted(handed.files.items())).encode()).hexdigest(), 16)
     scores = {
         name: float((number >> position) % (points + 1)) for position, (name, points) in enumerate(POINTS.items())
     }
@@ -34,9 +22,9 @@ def quick_grade(task, student, submission):
         "student": student,
         "assignment": task.assignment,
         "endings": endings,
-        "notebooks": {STEM: {"scores": scores, "comments": comments, "late_penalty": None, "pieces": []}},
-        "timestamp": None,
-        "digest": digest(submission),
+        "notebooks": {STEM: {"scores": scores, "comments": comments, "pieces": []}},
+        "received": "",
+        "digest": handed.digest,
         "run": task.run,
     }
     if log := os.environ.get(LOG):

@@ -15,6 +15,7 @@ from kernelcourse.course.errors import CourseError
 from kernelcourse.course.folder import Course
 from kernelcourse.course.grade import grade
 from kernelcourse.course.preprocessors import UNSAFE
+from kernelcourse.course.received import note_received
 from tests.grading.hostile.classroom import limit
 from tests.grading.hostile.submission import ASSIGNMENT, POINTS, RIGHT, STEM, WRONG, honest
 from tests.grading.somebody import WHO, run_as_somebody
@@ -47,7 +48,7 @@ def graded(released, notebook, tmp_path_factory):
     shutil.copytree(released.root, root)
     course = Course(root)
     submit(course, "perfect", honest(notebook).notebook)
-    submit(course, "perfect", b"2026-01-02 03:04:05 UTC", "timestamp.txt")
+    note_received(course.root / "submitted", ASSIGNMENT, {"perfect": "2026-01-02 03:04:05 UTC"})
     submit(course, "half", honest(notebook, HALF).notebook)
     submit(course, "renamed", honest(notebook).notebook, "Untitled (2).ipynb")
     submit(course, "broken", b'{"cells": [')

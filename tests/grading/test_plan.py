@@ -1,10 +1,11 @@
 """Before anything is graded: what a run has to do, and what it refuses early."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
-from kernelcourse.course import grade, merge, submission
+from kernelcourse.course import grade, merge
 from kernelcourse.course.check import Row, render
 from kernelcourse.course.errors import CourseError
 from kernelcourse.course.folder import Course
@@ -19,14 +20,14 @@ def graded(tmp_path, monkeypatch):
         merge, "read_result", lambda course, task, who: {"digest": graded[who]} if who in graded else None
     )
     monkeypatch.setattr(merge, "is_merged", lambda course, task, who: who in ("cleo", "dan", "eve"))
-    monkeypatch.setattr(submission, "read_submission", lambda folder: folder.parent.name)
-    monkeypatch.setattr(submission, "digest", submitted.get)
-    return Course(tmp_path)
+    room = SimpleNamespace(course=Course(tmp_path), assignment="01-a", speakers={name: name for name in submitted})
+    room.read = lambda student: SimpleNamespace(digest=submitted[student])
+    return room
 
 
-def plan(course, **how):
+def plan(room, **how):
     students = ["ada", "bob", "cleo", "dan", "eve"]
-    return grade._plan(course, "01-a", students, **({"resume": False, "regrade": False} | how))
+    return grade._plan(room, students, **({"resume": False, "regrade": False} | how))
 
 
 def test_a_run_grades_what_is_new_and_says_how_many_it_skips(graded):
@@ -39,7 +40,7 @@ def test_a_run_grades_what_is_new_and_says_how_many_it_skips(graded):
 
 def test_a_resumed_run_keeps_its_list_and_its_name(graded):
     first = plan(graded, regrade=True)
-    assert plan(graded, resume=True) == first == json.loads(grade._plan_file(graded, "01-a").read_bytes())
+    assert plan(graded, resume=True) == first == json.loads(grade._plan_file(graded.course, "01-a").read_bytes())
     assert plan(graded) != first
 
 

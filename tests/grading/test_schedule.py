@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import multiprocessing
 import os
 import shutil
@@ -17,6 +18,7 @@ from kernelcourse.course import merge, schedule, submission
 from kernelcourse.course.errors import CourseError
 from kernelcourse.course.folder import Course
 from kernelcourse.course.grade import grade
+from kernelcourse.course.sandbox import WAITING
 from kernelcourse.course.schedule import on_this_machine
 from tests.grading import quick
 from tests.grading.hostile.submission import ASSIGNMENT, STEM
@@ -32,7 +34,6 @@ CLASS = [f"student-{number:03}" for number in range(100)]
 def stand_in(monkeypatch, tmp_path):
     """No sandboxes here: what is graded quickly is merged, killed and resumed the same way."""
     monkeypatch.setattr(submission, "grade_submission", quick.quick_grade)
-    monkeypatch.setattr(schedule, "grade_submission", quick.quick_grade)
     monkeypatch.setenv(quick.LOG, str(tmp_path / "log"))
 
 
@@ -165,7 +166,7 @@ def test_a_regrade_that_was_killed_goes_on_where_it_was(course, monkeypatch):
         gradebook.db.commit()
     Path(os.environ[quick.LOG]).unlink()
 
-    def stopped(work, students, *, jobs):
+    def stopped(work, students, *, jobs, seconds):
         for student in students[:5]:
             work(student)
             yield student, ""
@@ -182,25 +183,6 @@ def test_a_regrade_that_was_killed_goes_on_where_it_was(course, monkeypatch):
     assert after[1:] == before[1:]
     assert after[0].pop((CLASS[3], "check-dual")) == (before[0].pop((CLASS[3], "check-dual"))[0], 1.5, True)
     assert after[0] == before[0]
-
-
-def test_on_a_cluster_that_loses_a_worker(course, serial, monkeypatch, tmp_path):
-    import cloudpickle
-    import dask
-    from distributed import LocalCluster
-
-    enrol(course)
-    monkeypatch.setenv(quick.VICTIM, str(tmp_path / "victim"))
-    cloudpickle.register_pickle_by_value(quick)
-    patient = dask.config.set({f"distributed.comm.timeouts.{name}": "600s" for name in ("connect", "tcp")})
-    options = {"dashboard_address": ":0", "silence_logs": 50, "local_directory": str(tmp_path)}
-    try:
-        with patient, LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster:
-            grade(course, ASSIGNMENT, cluster=cluster.scheduler_address)
-    finally:
-        cloudpickle.unregister_pickle_by_value(quick)
-    assert (tmp_path / "victim").exists()
-    assert state(course) == serial
 
 
 def test_no_scheduler_no_cluster(course):
@@ -246,3 +228,79 @@ def test_what_fails_in_the_grader_is_said_and_stops_nobody(course, monkeypatch, 
     assert "disk full" in capsys.readouterr().err
     monkeypatch.setattr(submission, "grade_submission", quick.quick_grade)
     assert not any("failure" in result for result in grade(course, ASSIGNMENT, resume=True))
+
+
+def test_a_job_that_takes_too_long_is_ended_whatever_it_does(tmp_path):
+    def work(student):
+        while student == "endless":
+            pass
+
+    done = dict(on_this_machine(work, ["endless", "quick"], jobs=2, seconds=0.5))
+    assert done == {"endless": schedule.OVERDUE, "quick": ""}
+
+
+def test_a_job_has_so_much_processor_time_for_itself(monkeypatch):
+    monkeypatch.setattr(schedule, "SECONDS", 1)
+
+    def work(student):
+        while True:
+            pass
+
+    assert dict(on_this_machine(work, ["busy"], jobs=1)) == {"busy": schedule.OVERDUE}
+
+
+def test_a_submission_that_cannot_be_read_in_time_gets_nothing_and_a_line(course, monkeypatch):
+    def slow(task, student, handed):
+        while handed.files and student == CLASS[0]:
+            pass
+        return quick.quick_grade(task, student, handed)
+
+    monkeypatch.setattr(submission, "grade_submission", slow)
+    monkeypatch.setattr("kernelcourse.course.grade.seconds_for", lambda task: 1.0)
+    enrol(course, CLASS[:2])
+    first, second = grade(course, ASSIGNMENT, jobs=2)
+    assert "failure" not in first and "failure" not in second and first["digest"] != second["digest"]
+    assert not any("failure" in one for one in grade(course, ASSIGNMENT))
+    assert times_graded()[CLASS[0]] == 1  # what was given up is not tried again until it changes
+
+
+def test_who_ran_out_of_time_beside_others_is_graded_again_alone(course, monkeypatch, tmp_path):
+    mark = tmp_path / "first time"
+
+    def graded(task, student, handed):
+        done = quick.quick_grade(task, student, handed)
+        late = student == CLASS[1] and not mark.exists()
+        text = "took more than a second" + (WAITING if student == CLASS[2] else "")
+        endings = [{"notebook": STEM, "kind": "timeout", "text": text}] if late or student == CLASS[2] else []
+        if late:
+            mark.touch()
+        done.result["endings"] = endings
+        done.result["notebooks"][STEM]["pieces"] = [{"points": 2, "earned": 0 if endings else 2}]
+        return done
+
+    monkeypatch.setattr(submission, "grade_submission", graded)
+    enrol(course, CLASS[:3])
+    results = grade(course, ASSIGNMENT, jobs=2)
+    assert [len(result["endings"]) for result in results] == [0, 0, 1]
+    assert times_graded() == {CLASS[0]: 1, CLASS[1]: 2, CLASS[2]: 1}
+
+
+GROUPS = [
+    ("0::/a/b", {"a/b/cpu.max": "150000 100000", "a/cpu.max": "max 100000"}, 1.5),
+    ("0::/a/b", {"a/b/cpu.max": "max 100000", "a/cpu.max": "50000 100000"}, 0.5),
+    ("0::/", {"cpu.max": "400000 100000"}, 4),
+    ("3:cpu,cpuacct:/x", {"cpu,cpuacct/x/cpu.cfs_quota_us": "200000", "cpu,cpuacct/x/cpu.cfs_period_us": "100000"}, 2),
+    ("1:cpu:/", {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, math.inf),
+    ("2:memory:/x", {"cpu.max": "1 100000"}, math.inf),
+    ("nonsense", {}, math.inf),
+]
+
+
+@pytest.mark.parametrize(("own", "files", "expected"), GROUPS)
+def test_the_quota_of_a_control_group_counts(tmp_path, own, files, expected):
+    (tmp_path / "own").write_text(f"{own}\n", encoding="ascii")
+    for name, text in files.items():
+        (tmp_path / "groups" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "groups" / name).write_text(f"{text}\n", encoding="ascii")
+    assert schedule.quota(tmp_path / "own", tmp_path / "groups") == expected
+    assert 1 <= schedule.processors() <= len(os.sched_getaffinity(0))

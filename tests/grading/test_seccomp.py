@@ -60,7 +60,9 @@ def test_the_numbers_are_those_of_libseccomp(machine):
     column, architecture, clone = seccomp._MACHINES[machine]
     ours = {name: numbers[column] for name, numbers in seccomp._REFUSED.items()}
     ours |= {"clone": clone, "clone3": seccomp._CLONE3}
-    assert ours == {name: number_of(architecture, name.encode()) for name in ours}
+    theirs = {name: number_of(architecture, name.encode()) for name in ours}
+    new = {name for name in ("statmount", "listmount") if theirs[name] == -1}  # of 2024: the library may be older
+    assert {name: ours[name] for name in ours.keys() - new} == {name: theirs[name] for name in theirs.keys() - new}
 
 
 def test_a_machine_that_we_do_not_know_has_no_filter_and_grading_says_so(monkeypatch, course, capsys):

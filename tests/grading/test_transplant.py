@@ -2,11 +2,25 @@
 
 import copy
 import json
+import re
 
 import nbformat
 import pytest
 
-from kernelcourse.course.transplant import MOST, Cell, Unreadable, assign, read_cells, transplant
+from kernelcourse.course.transplant import (
+    BUDGET,
+    MOST,
+    Cell,
+    Unreadable,
+    assign,
+    cut,
+    read_cells,
+    shorten,
+    transplant,
+    within_budget,
+    without_markup,
+    written_size,
+)
 from tests.grading.hostile.submission import RIGHT, STEM, honest
 
 
@@ -249,3 +263,68 @@ def test_a_file_of_millions_of_lists_is_not_even_read(monkeypatch):
     assert read_cells(text.encode())[0].text.startswith("[[")
     with pytest.raises(Unreadable, match="millions"):
         read_cells(text.replace('"cells"', f'"more": [{"[]," * 1000} 0], "cells"').encode())
+
+
+def test_a_file_of_quotation_marks_is_read_in_linear_time(monkeypatch):
+    """Looked for from every quotation mark, the end of the text would take hours to be missed."""
+    monkeypatch.setattr("kernelcourse.course.transplant._BRACKETS", 1000)
+    for tail in (b'\\"' * 2_000_000, b'"' * 2_000_001, b'"\\', b'\\"' * 2_000_000 + b"\\"):
+        with pytest.raises(Unreadable):
+            read_cells(b'{"cells": "' + b"[" * 2_000 + tail)
+
+
+def test_texts_have_a_budget_and_answers_come_first(notebook):
+    release = nbformat.from_dict(notebook)
+    added = [Cell("#" + "\x01" * 100_000, code=True) for _ in range(5)]
+    answer = Cell("def kernel(x, z, degree): pass", code=True, grade_id="kernel", by_nbgrader=True)
+    kept, left_out = within_budget([*added, answer], release)
+    assert left_out == 2 and kept[-1] == answer
+    assert sum(written_size(cell.text) for cell in kept) <= BUDGET
+    assert [bool(cell.text) for cell in kept] == [True, True, True, False, False, True]
+
+
+def test_of_two_files_the_newer_counts_then_the_higher_number(notebook):
+    release = nbformat.from_dict(notebook)
+
+    def taken(saved):
+        files = {name: json.dumps(notebook).encode() for name in saved}
+        (ending,) = assign(files, {STEM: release}, saved).endings
+        return ending.kind, ending.text.partition("the one taken is ")[2]
+
+    one, other = f"{STEM}.ipynb", f"{STEM} (1).ipynb"
+    assert taken({one: 100.0, other: 50.0}) == ("several files", f"{one}, which was saved last.")
+    assert taken({one: 50.0, other: 100.0}) == ("several files", f"{other}, which was saved last.")
+    assert taken({one: 50.0, other: 50.0}) == ("several files", f"{other}, whose number is the highest.")
+    assert taken({one: 50.0, "a copy.ipynb": 50.0}) == ("several files", f"{one}, which has the right name.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://a.example",
+        "$\\href1x$",
+        "$\\style_x$",
+        "$\\htmlClass{a}{b}$",
+        "```mermaid\nclick\n```",
+        "``` {.Mermaid}",
+        "<https://a.example>",
+        "![a](b)",
+        "[a]: b",
+    ],
+)
+def test_no_text_of_a_student_becomes_a_link_or_a_diagram(text):
+    from nbconvert.filters.markdown_mistune import markdown2html_mistune
+
+    page = markdown2html_mistune(without_markup(text))
+    assert not re.search(r"href=|src=|mermaid|\\(href|style|html)(?![a-z])", page), page
+
+
+def test_long_texts_are_cut_for_those_who_show_them(notebook):
+    shown = nbformat.from_dict(notebook)
+    for cell in shown.cells:
+        cell.source = "a." * 100_000
+    locked = [cell.metadata.get("nbgrader", {}).get("locked") for cell in shown.cells]
+    shorten(shown)
+    for cell, ours in zip(shown.cells, locked, strict=True):
+        assert len(cell.source) == 200_000 if ours else len(cell.source) < 3_000
+    assert cut("short", 100) == "short"

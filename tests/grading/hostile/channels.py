@@ -28,10 +28,10 @@ SHAPED = RIGHT["kernel"].replace(
 LINES = """
 import json, os, stat, struct, threading, time
 def lines():
-    for name in os.listdir("/proc/self/fd"):
+    for number in range(3, 256):
         try:
-            if int(name) > 2 and stat.S_ISSOCK(os.fstat(int(name)).st_mode):
-                yield int(name)
+            if stat.S_ISSOCK(os.fstat(number).st_mode):
+                yield number
         except OSError:
             pass
 """

@@ -16,7 +16,6 @@ from typing import Any
 
 from filelock import FileLock
 
-import kernelcourse
 from kernelcourse.course.engine import nbgrader_api
 from kernelcourse.course.folder import Course
 from kernelcourse.course.grade import grade
@@ -119,7 +118,3 @@ def once(factory: Any, name: str, make: Callable[[Path], dict]) -> dict:
         if not record.exists():
             record.write_text(json.dumps(make(record.with_suffix(""))), encoding="utf-8")
     return json.loads(record.read_text(encoding="utf-8"))
-
-
-def library() -> Path:
-    return Path(kernelcourse.__file__).parent

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
-from .submission import STEM, WRONG, Attack
+from .submission import RIGHT, STEM, WRONG, Attack
 
 NUMPY = b"""
 import sys
@@ -44,6 +45,63 @@ def symlinks(made):
 
 def the_notebook_is_a_link(made):
     made.links = {f"{STEM}.ipynb": "@COURSE@/submitted/honest-1/01-dual-representation/dual-representation.ipynb"}
+
+
+def folder_is_a_link(made):
+    made.stead = "@COURSE@/submitted/honest-1/01-dual-representation"
+
+
+def folder_is_the_solutions(made):
+    made.stead = "@COURSE@/solutions/01-dual-representation"
+
+
+def student_is_a_link(made):
+    made.stead = "student: @COURSE@/submitted/honest-1"
+
+
+def hard_link(made):
+    for name, text in RIGHT.items():
+        made.cell(name)["source"] = text
+
+    def finish(folder: Path) -> None:
+        elsewhere = folder.with_name("somebody's work.ipynb")
+        (folder / f"{STEM}.ipynb").rename(elsewhere)
+        os.link(elsewhere, folder / f"{STEM}.ipynb")
+
+    made.finish = finish
+
+
+def second_name_of_its_own(made):
+    def finish(folder: Path) -> None:
+        os.link(folder / f"{STEM}.ipynb", folder / "backup of it.txt")
+
+    made.finish = finish
+
+
+def a_folder_called_so(made):
+    def finish(folder: Path) -> None:
+        (folder / f"{STEM}.ipynb").unlink()
+        (folder / f"{STEM}.ipynb").mkdir()
+
+    made.finish = finish
+
+
+def two_notebooks(made):
+    def finish(folder: Path) -> None:
+        work = folder / f"{STEM}.ipynb"
+        stub = json.loads(work.read_bytes())
+        for cell in stub["cells"]:
+            if cell["metadata"].get("nbgrader", {}).get("solution"):
+                cell["source"] = "raise NotImplementedError()"
+        (folder / f"{STEM} (1).ipynb").write_bytes(work.read_bytes())
+        work.write_text(json.dumps(stub))
+        os.utime(work, (1_700_000_000, 1_700_000_000))
+
+    made.finish = finish
+
+
+def forged_time(made):
+    made.files["timestamp.txt"] = b"2001-01-01 00:00:00 UTC"
 
 
 def strange_files(made):
@@ -96,7 +154,56 @@ ATTACKS = [
     Attack("numpy-py", "puts a numpy.py beside the notebook, which changes our checks on its way", edit=own_numpy),
     Attack("other-packages", "puts a json.py, a zmq.py and configuration files beside the notebook", edit=own_packages),
     Attack("symlinks", "links to the gradebook, to /etc/passwd and to /dev/zero", edit=symlinks),
-    Attack("notebook-is-a-link", "hands in a link to another student's notebook", edit=the_notebook_is_a_link, earns=0),
+    Attack(
+        "notebook-is-a-link",
+        "hands in a link to another student's notebook",
+        edit=the_notebook_is_a_link,
+        earns=0,
+        ending="link",
+    ),
+    Attack(
+        "folder-is-a-link",
+        "hands in a link to another student's folder",
+        edit=folder_is_a_link,
+        earns=0,
+        ending="link",
+    ),
+    Attack(
+        "folder-is-the-solutions",
+        "hands in a link to the folder of the solutions",
+        edit=folder_is_the_solutions,
+        earns=0,
+        ending="link",
+    ),
+    Attack(
+        "student-is-a-link",
+        "has a link to another student in the place of its own folder",
+        edit=student_is_a_link,
+        earns=0,
+        ending="link",
+    ),
+    Attack(
+        "hard-link",
+        "hands in a hard link to a file elsewhere, with all answers",
+        edit=hard_link,
+        earns=0,
+        ending="link",
+    ),
+    Attack("own-hard-link", "has a second name for its own notebook", edit=second_name_of_its_own),
+    Attack(
+        "notebook-is-a-folder",
+        "hands in a folder under the name of the notebook",
+        edit=a_folder_called_so,
+        earns=0,
+        ending="missing notebook",
+    ),
+    Attack(
+        "two-notebooks",
+        "hands in an empty notebook and, saved later, a second one with the work",
+        edit=two_notebooks,
+        ending="several files",
+    ),
+    Attack("forged-time", "brings a time stamp of its own making, long before the due date", edit=forged_time),
     Attack(
         "strange-files",
         "brings a pipe, a file of 50 GB, another notebook and names that are no text",
@@ -265,7 +372,9 @@ for name in ("kernelcourse.checking.piece", "kernelcourse.course.verdict", "kern
 import os
 print(dict(os.environ))
 print(os.environ.get("KERNELCOURSE_HIDDEN_SEED"))
-for path in ("/proc/self/environ", "/proc/1/environ", "@COURSE@/.grading/seed", "/etc/passwd", "/etc/shadow"):
+mounts = ("/proc/self/mountinfo", "/proc/self/mounts", "/proc/1/mountinfo", "/proc/self/maps", "/proc/self/cgroup")
+secrets = ("/proc/self/environ", "/proc/1/environ", "@COURSE@/.grading/seed", "/etc/passwd", "/etc/shadow")
+for path in (*mounts, *secrets):
     try:
         print(path, open(path, errors="replace").read())
     except OSError as error:
@@ -278,6 +387,6 @@ for path in ("/proc/self/environ", "/proc/1/environ", "@COURSE@/.grading/seed", 
         edit=no_text,
         ending="wrong file name",
     ),
-    Attack("long-time", "brings a time stamp of 2 MB", edit=long_time, ending="unreadable time stamp"),
+    Attack("long-time", "brings a time stamp of 2 MB", edit=long_time),
     Attack("large-neighbours", "brings forty other notebooks of 190 MB", edit=large_neighbours),
 ]

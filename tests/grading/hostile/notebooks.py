@@ -108,6 +108,9 @@ def odd_cells(made):
 def script(made):
     page = (
         "<script>window.taken = 1</script><img src=x onerror=alert(1)>[a](javascript:alert(2))<iframe src=x></iframe>"
+        "\n\nhttps://taken.example/page <https://taken.example/angle> ![b](https://taken.example/c.png)"
+        "\n\n$\\href1{x} \\href{https://taken.example/math}{y} \\style{color:red}{z}$"
+        '\n\n```mermaid\nflowchart LR\nclick A href "https://taken.example/mermaid"\n```\n\n<style>body {}</style>'
     )
     made.cells.append({"cell_type": "markdown", "id": "page", "metadata": {}, "source": page})
 
@@ -140,6 +143,24 @@ def many_cells(made):
     empty = "{}," * 1_000_000
     made.cells[:0] = [cell] * 2_000
     made.raw = json.dumps(made.notebook).replace('"cells": [', f'"cells": [{empty}', 1).encode()
+
+
+def escaped_quotes(made):
+    """A text without an end: who looks for its end from every quotation mark never finishes."""
+    made.raw = json.dumps(made.notebook).encode()[:-1] + b', "x": "' + b'\\"' * 6_000_000 + b"[{" * 6_000_000
+
+
+def much_text(made):
+    for _ in range(6):
+        made.insert("# " + "\x01" * 400_000)
+
+
+def slow_to_colour(made):
+    made.insert("a." * 200_000)
+    made.insert('"\\' * 100_000)
+    made.insert("(" * 50_000 + "\n" * 10)
+    for text in ("\\begin{a}" * 20_000, "[" * 50_000, "*a " * 30_000, "> " * 20_000, "`" * 50_001):
+        made.cells.append({"cell_type": "markdown", "id": f"page-{len(made.cells)}", "metadata": {}, "source": text})
 
 
 def raw_bytes(data: bytes):
@@ -182,6 +203,15 @@ ATTACKS = [
         ending="unreadable notebook",
     ),
     Attack("other-work", "is a notebook of another course", edit=other_assignment, earns=0, ending="wrong assignment"),
+    Attack(
+        "escaped-quotes",
+        "is 24 MB of quotation marks and brackets that nobody closes",
+        edit=escaped_quotes,
+        earns=0,
+        ending="unreadable notebook",
+    ),
+    Attack("much-text", "brings 14 MB of text, as its file counts it", edit=much_text, ending="too much text"),
+    Attack("slow-to-colour", "has texts that take hours to colour, to typeset and to compare", edit=slow_to_colour),
     Attack("odd-types", "has numbers where texts belong, and cells with the identifiers of tests", edit=odd_types),
     Attack(
         "many-cells",

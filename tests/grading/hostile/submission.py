@@ -100,6 +100,7 @@ class Submission:
     links: dict[str, str] = field(default_factory=dict)
     raw: bytes | None = None  # in place of the notebook
     finish: Callable[[Path], None] | None = None  # last touches to the folder
+    stead: str = ""  # what the whole folder is a link to, or "student: " and what the student's folder is a link to
 
     @property
     def cells(self) -> list[dict]:
@@ -119,7 +120,15 @@ class Submission:
         return cell
 
     def write(self, folder: Path) -> None:
-        folder.mkdir(parents=True)
+        if self.stead.startswith("student: "):
+            folder.parent.parent.mkdir(parents=True, exist_ok=True)
+            os.symlink(self.stead.removeprefix("student: "), folder.parent)
+            return
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if self.stead:
+            os.symlink(self.stead, folder)
+            return
+        folder.mkdir()
         content = self.raw if self.raw is not None else json.dumps(self.notebook).encode()
         for name, data in {f"{STEM}.ipynb": content, **self.files}.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -157,6 +166,7 @@ class Attack:
         if "metadata" in made.notebook:
             made.notebook["metadata"] = json.loads(place.fill(json.dumps(made.notebook["metadata"])))
         made.links = {name: place.fill(target) for name, target in made.links.items()}
+        made.stead = place.fill(made.stead)
         return made
 
 

@@ -1,0 +1,26 @@
+"""Drawing the cases of a check: visible ones in the catalogue's order, hidden ones in no order that can be known.
+
+A function that answers by counting its calls, or from a table of what it was once asked, is right by chance only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from .cases import Case, with_layouts
+
+
+def drawn(
+    cases: Callable[[np.random.Generator], Iterable[Case]], rng: np.random.Generator, *, hidden: bool
+) -> list[Case]:
+    """The cases with their layouts. Hidden ones are all kinds once, some of them again, as many and in such an order
+    as the generator says; so nobody knows how many of them have which answer.
+    """
+    if not hidden:
+        return list(with_layouts(cases(rng)))
+    once, again = list(cases(rng)), list(cases(rng))
+    more = rng.permutation(len(again))[: int(rng.integers(2, len(again) + 1))] if len(again) > 1 else range(len(again))
+    several = list(with_layouts([*once, *(again[i] for i in more)]))
+    return [several[i] for i in rng.permutation(len(several))]

@@ -1,0 +1,132 @@
+"""Grading on another machine: what goes there and what comes back is text, JSON both ways.
+
+A worker of the cluster keeps one helper, which forks a process with limits for every submission, as is done at home.
+Only what notebooks showed is sent back: texts, points and names are not taken from a worker's word.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+import threading
+from dataclasses import asdict
+from typing import Any
+
+from .handed import Handed
+from .submission import Graded, Task
+
+_helper: subprocess.Popen[str] | None = None
+_lock = threading.Lock()
+
+
+def payload(task: Task, student: str, handed: Handed) -> str:
+    """All that a worker has to know about a submission."""
+    shared = asdict(task) | {"course": _to_text(task.course), "shelf": ""}
+    own = asdict(handed) | {"files": _to_text(handed.files)}
+    return json.dumps({"task": shared, "student": student, "handed": own})
+
+
+def _to_text(files: dict[str, bytes]) -> dict[str, str]:
+    return {name: base64.b64encode(content).decode("ascii") for name, content in files.items()}
+
+
+def _to_bytes(files: dict[str, str]) -> dict[str, bytes]:
+    return {name: base64.b64decode(content) for name, content in files.items()}
+
+
+def read_payload(text: str) -> tuple[Task, str, Handed]:
+    """What `payload` made text of."""
+    message = json.loads(text)
+    message["task"]["course"] = _to_bytes(message["task"]["course"])
+    message["handed"]["files"] = _to_bytes(message["handed"]["files"])
+    return Task(**message["task"]), message["student"], Handed(**message["handed"])
+
+
+def shown(graded: Graded) -> str:
+    """What came of the notebooks, as text: the outputs of their code cells and what was odd about their run."""
+    notebooks = {}
+    for stem in graded.result["notebooks"]:
+        notebook = json.loads(graded.files[f"{stem}.ipynb"])
+        outputs = [cell["outputs"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        notebooks[stem] = {"outputs": outputs, "endings": notebook["metadata"]["kernelcourse"]["endings"]}
+    return json.dumps({"notebooks": notebooks})
+
+
+def grade_far(text: str) -> str:
+    """Grade a submission on this worker; raises `RuntimeError` if that was not possible."""
+    global _helper
+    with _lock:
+        if _helper is None or _helper.poll() is not None:
+            command = [sys.executable, "-W", "ignore", "-m", f"{__package__}.far"]
+            _helper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert _helper.stdin is not None and _helper.stdout is not None
+        _helper.stdin.write(text + "\n")
+        _helper.stdin.flush()
+        reply = _helper.stdout.readline()
+    if not reply.startswith("{"):
+        raise RuntimeError(json.loads(reply) if reply else "the helper of a worker was killed")
+    return reply
+
+
+def main() -> None:
+    """The helper: a line in, a line out, each graded in a process of its own."""
+    import tempfile
+    from pathlib import Path
+
+    from .grade import seconds_for
+    from .schedule import on_this_machine
+    from .submission import grade_submission
+
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "reply"
+        for line in sys.stdin:
+            task, student, handed = read_payload(line)
+
+            def work(student: str, task: Task = task, handed: Handed = handed) -> None:
+                place.write_text(shown(grade_submission(task, student, handed)), encoding="utf-8")
+
+            ((_, trouble),) = on_this_machine(work, [student], jobs=1, seconds=seconds_for(task))
+            print(json.dumps(trouble) if trouble else place.read_text(encoding="utf-8"), flush=True)
+
+
+def checked(reply: str, task: Task, student: str, handed: Handed) -> Graded:
+    """The result that a worker's reply makes, on the notebook that we put together ourselves.
+
+    Whatever else it may send, the reply says only what the code cells showed, and of that only text and pictures pass.
+    """
+    from .secret import fingerprint
+    from .session import clean_outputs
+    from .submission import put_together
+    from .transplant import shorten
+
+    message = json.loads(reply)
+    notebooks = message.get("notebooks") if isinstance(message, dict) else None
+    if not isinstance(notebooks, dict) or set(notebooks) != set(task.locked):
+        raise ValueError("a worker sent what is no result")
+
+    def run(stem: str, notebook: Any) -> Any:
+        entry = notebooks[stem] if isinstance(notebooks[stem], dict) else {}
+        cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        outputs, endings = entry.get("outputs"), entry.get("endings")
+        if not isinstance(outputs, list) or not isinstance(endings, list) or len(outputs) != len(cells):
+            raise ValueError("a worker sent another number of outputs than the notebook has cells")
+        for number, (cell, sent) in enumerate(zip(cells, outputs, strict=True), start=1):
+            cell.outputs, cell.execution_count = clean_outputs(sent, verdicts=_is_check(cell)), number
+        shorten(notebook)
+        odd = [{key: str(one.get(key, ""))[:500] for key in ("notebook", "kind", "text")} for one in endings[:100]]
+        ours = {"endings": odd, "seed": fingerprint(task.secret), "unsafe": task.unsafe}
+        notebook.metadata["kernelcourse"] = ours
+        return notebook
+
+    return put_together(task, student, handed, run)
+
+
+def _is_check(cell: Any) -> bool:
+    ours = cell.metadata.get("nbgrader", {})
+    return bool(ours.get("grade") and not ours.get("solution"))
+
+
+if __name__ == "__main__":
+    main()

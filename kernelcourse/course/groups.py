@@ -1,0 +1,69 @@
+"""Groups that hand in together: `groups.csv` in the course folder, with the columns student and group.
+
+A column assignment names the assignment for which a line holds, if groups differ between them.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+
+from .errors import CourseError
+from .folder import Course
+from .handed import Handed
+
+FILE = "groups.csv"
+
+
+def read_groups(course: Course, assignment: str) -> dict[str, tuple[str, ...]]:
+    """Each student of a group -> all its members."""
+    path = course.root / FILE
+    if not path.is_file():
+        return {}
+    members: dict[str, list[str]] = defaultdict(list)
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        table = csv.DictReader(file)
+        if missing := [name for name in ("student", "group") if name not in (table.fieldnames or ())]:
+            raise CourseError(f"{path} has no column {missing[0]!r}; expected student, group and perhaps assignment")
+        for row in table:
+            if (row.get("assignment") or assignment) == assignment and row["student"] and row["group"]:
+                members[row["group"]].append(row["student"].strip())
+    found: dict[str, tuple[str, ...]] = {}
+    for group, students in members.items():
+        for student in students:
+            if student in found:
+                raise CourseError(f"{path}: {student} is in two groups for {assignment}, one of them {group}")
+            found[student] = tuple(sorted(set(students)))
+    return found
+
+
+def speakers(groups: Mapping[str, tuple[str, ...]], handed: Mapping[str, Handed]) -> dict[str, str]:
+    """Who hands in for each student: the member whose submission came last, by the collector's word or the files' time.
+
+    >>> speakers({"ada": ("ada", "bob"), "bob": ("ada", "bob")}, {"bob": Handed(), "eve": Handed()})
+    {'bob': 'bob', 'eve': 'eve', 'ada': 'bob'}
+    """
+
+    def came(student: str) -> tuple[bool, str, float, str]:
+        one = handed[student]
+        return bool(one.files), one.received, max(one.saved.values(), default=0.0), student
+
+    found = {}
+    for student in handed:
+        found[student] = max((one for one in groups.get(student, (student,)) if one in handed), key=came)
+    for student, members in groups.items():
+        if student not in handed and (there := [one for one in members if one in handed]):
+            found[student] = max(there, key=came)
+    return found
+
+
+def shared_result(
+    result: Mapping[str, object], student: str, speaker: str, rivals: Collection[str]
+) -> dict[str, object]:
+    """The result of a group's submission as another member's, with a line that says whose it was and why."""
+    others = f"; {', '.join(sorted(rivals))} handed in as well, but earlier" if rivals else ""
+    ending = {"notebook": "", "kind": "group", "text": f"Handed in by {speaker} for the group{others}."}
+    endings = result["endings"]
+    assert isinstance(endings, list)
+    return {**result, "student": student, "endings": [*endings, ending]}

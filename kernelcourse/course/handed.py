@@ -1,0 +1,137 @@
+"""What a student handed in, read from the folder `submitted` without following a link.
+
+A folder or a file that is a link is not opened: it may lead to the solutions, to another student's work or to a secret.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .transplant import LARGEST, Ending, printable
+
+_MOST = 50  # notebooks of a submission
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+@dataclass
+class Handed:
+    """The notebooks of a submission, when each was saved, when the collector received it, and what is odd about it."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    saved: dict[str, float] = field(default_factory=dict)
+    received: str = ""  # ISO, in UTC
+    endings: list[dict[str, str]] = field(default_factory=list)
+
+    def odd(self, kind: str, text: str) -> None:
+        self.endings.append(Ending(kind, text).record)
+
+    @property
+    def digest(self) -> str:
+        """The same for the same notebooks, whenever they came."""
+        total = hashlib.sha256()
+        for name, content in sorted(self.files.items()):
+            total.update(os.fsencode(name) + f"\0{len(content)}\0".encode())
+            total.update(content)
+        for ending in self.endings:  # a link that has become a file is another submission
+            total.update(ending["kind"].encode())
+        return total.hexdigest()
+
+
+def students_with(submitted: Path, assignment: str) -> list[str]:
+    """Everybody whose folder holds this assignment, or may hold it: what cannot be read is somebody's all the same."""
+    found = []
+    with contextlib.suppress(FileNotFoundError):
+        for name in os.listdir(submitted):
+            if name.startswith(".") or not is_student(name):
+                continue
+            try:
+                os.lstat(submitted / name / assignment)
+            except PermissionError:
+                pass
+            except OSError:  # not there, or a file in the place of the folder
+                continue
+            found.append(name)
+    return sorted(found)
+
+
+def is_student(name: str) -> bool:
+    """Whether a folder's name can be a student's in nbgrader's gradebook: text without control characters.
+
+    >>> is_student("ada"), is_student("a\\nb"), is_student("\\udcff")
+    (True, False, False)
+    """
+    return name.isprintable() and 0 < len(name) <= 128 and not set(name) & {"/", "\\", "\0"}
+
+
+def read_handed(submitted: Path, student: str, assignment: str) -> Handed:
+    """Read a submission. Other files than notebooks are not looked at.
+
+    Small files come first: what is left out, if they are too many or too large together, is no student's work.
+    """
+    handed = Handed()
+    try:
+        with _opened(submitted, student, assignment) as folder:
+            _read_notebooks(folder, handed)
+    except _Odd as odd:
+        handed.odd(*odd.args)
+    except OSError as error:
+        handed.odd("unreadable folder", f"The folder cannot be read: {error.strerror}.")
+    return handed
+
+
+class _Odd(Exception):
+    """Kind and text of an ending."""
+
+
+@contextlib.contextmanager
+def _opened(submitted: Path, *parts: str) -> Iterator[int]:
+    """A descriptor of a folder in `submitted`; no step to it may be a link."""
+    folder = os.open(submitted, os.O_RDONLY)
+    try:
+        for position, part in enumerate(parts):
+            mode = os.stat(part, dir_fd=folder, follow_symlinks=False).st_mode
+            path = "/".join(parts[: position + 1])
+            if stat.S_ISLNK(mode):
+                raise _Odd("link", f"The folder submitted/{path} is a link; it was not followed.")
+            if not stat.S_ISDIR(mode):
+                raise _Odd("missing folder", f"submitted/{path} is not a folder.")
+            inner = os.open(part, _READ, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _read_notebooks(folder: int, handed: Handed) -> None:
+    found = {name: os.stat(name, dir_fd=folder, follow_symlinks=False) for name in os.listdir(folder)}
+    ours = Counter((entry.st_dev, entry.st_ino) for entry in found.values())
+    notebooks = {name: entry for name, entry in found.items() if name.endswith(".ipynb")}
+    for name, entry in sorted(notebooks.items(), key=lambda item: (item[1].st_size, item[0]))[:_MOST]:
+        room = LARGEST + 1 - sum(map(len, handed.files.values()))
+        if room <= 0:
+            break
+        if stat.S_ISLNK(entry.st_mode):
+            handed.odd("link", f"{printable(name)} is a link; it was not followed.")
+        elif entry.st_nlink > ours[entry.st_dev, entry.st_ino]:
+            handed.odd("link", f"{printable(name)} is a hard link to a file elsewhere; put a copy in its place.")
+        elif stat.S_ISREG(entry.st_mode):
+            _read(folder, name, entry, room, handed)
+
+
+def _read(folder: int, name: str, entry: os.stat_result, room: int, handed: Handed) -> None:
+    try:
+        with open(os.open(name, _READ, dir_fd=folder), "rb") as file:
+            opened = os.fstat(file.fileno())
+            if (opened.st_dev, opened.st_ino) == (entry.st_dev, entry.st_ino):
+                handed.files[name] = file.read(room)
+                handed.saved[name] = entry.st_mtime
+    except OSError as error:
+        handed.odd("unreadable file", f"{printable(name)} cannot be read: {error.strerror}.")

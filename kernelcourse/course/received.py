@@ -1,0 +1,97 @@
+"""When submissions came, as the collector saw it: `submitted/received.csv`, which lies in no student's folder."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from .errors import CourseError
+from .handed import Handed
+from .notebooks import replace_file
+
+FILE = "received.csv"
+_COLUMNS = ("student", "assignment", "received")
+
+
+def read_received(submitted: Path, assignment: str = "") -> dict[tuple[str, str], str]:
+    """The times that collectors have noted, in UTC, by student and assignment."""
+    path = submitted / FILE
+    if not path.is_file():
+        return {}
+    found = {}
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        table = csv.DictReader(file)
+        if missing := [name for name in _COLUMNS if name not in (table.fieldnames or ())]:
+            raise CourseError(f"{path} has no column {missing[0]!r}; expected {', '.join(_COLUMNS)}")
+        for row in table:
+            if not assignment or row["assignment"] == assignment:
+                try:
+                    found[row["student"], row["assignment"]] = in_utc(row["received"] or "")
+                except ValueError:
+                    where = f"{path}, line {table.line_num}"
+                    raise CourseError(f"{where}: {row['received']!r} is no time; write 2027-03-01 23:59 UTC") from None
+    return found
+
+
+def note_received(submitted: Path, assignment: str, times: Mapping[str, datetime | str]) -> None:
+    """Note when submissions came; what was noted before stays, for other students and assignments."""
+    known = read_received(submitted)
+    known |= {(student, assignment): in_utc(str(when)) for student, when in times.items()}
+    text = io.StringIO()
+    rows = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    rows.writerow(_COLUMNS)
+    rows.writerows([student, name, when] for (student, name), when in sorted(known.items()))
+    replace_file(submitted / FILE, text.getvalue().encode())
+
+
+def in_utc(text: str) -> str:
+    """A time as ISO text in UTC; without a zone it counts as UTC, as everywhere in nbgrader.
+
+    nbgrader's `parse_utc` takes "+0100" for a hundred seconds, and an unknown zone for UTC.
+
+    >>> in_utc("2027-03-01 23:59 +0100"), in_utc("2027-07-01 23:59 Europe/Vienna")
+    ('2027-03-01 22:59:00 UTC', '2027-07-01 21:59:00 UTC')
+    """
+    from dateutil import parser, tz
+
+    if not text or len(text) > 100:  # it would take the parser minutes to find out that it is none
+        raise ValueError("no time")
+    text = re.sub(r"^(\d{4}-\d\d-\d\d)-(\d\d)-(\d\d)-(\d\d)$", r"\1 \2:\3:\4", text.strip())
+    stamp, _, zone = text.rpartition(" ")
+    named = re.fullmatch(r"[A-Za-z][\w/]*", zone) and zone.upper() not in ("AM", "PM")
+    try:
+        when = parser.parse(stamp if named else text)
+        if named:
+            when = when.replace(tzinfo=tz.gettz(zone) or _unknown(zone))
+        when = when.astimezone(UTC) if when.tzinfo else when
+        return f"{when.replace(tzinfo=None, microsecond=0).isoformat(sep=' ')} UTC"
+    except (ValueError, OverflowError, TypeError, AttributeError) as error:
+        raise ValueError("no time") from error
+
+
+def _unknown(zone: str) -> Any:
+    raise ValueError(f"no zone {zone}")
+
+
+def time_of(handed: Handed, noted: str, source: str, folder: Path) -> str:
+    """When a submission came, by the word of whom the instructor trusts; empty if that is not known."""
+    if source == "file":
+        latest = max(handed.saved.values(), default=None)
+        return "" if latest is None else in_utc(str(datetime.fromtimestamp(latest, UTC)))
+    if source == "timestamp.txt":
+        path = folder / "timestamp.txt"
+        try:
+            return in_utc(path.read_bytes()[:100].decode().strip()) if _is_plain(path) else ""
+        except (OSError, ValueError):
+            return ""
+    return noted
+
+
+def _is_plain(path: Path) -> bool:
+    folders = (path.parent, path.parent.parent)
+    return path.is_file() and not any(one.is_symlink() for one in (path, *folders)) and path.lstat().st_nlink == 1

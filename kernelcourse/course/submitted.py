@@ -1,0 +1,73 @@
+"""The submissions of an assignment: who handed in, for whom, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from .engine import load_config
+from .errors import CourseError
+from .folder import Course
+from .groups import read_groups, speakers
+from .handed import Handed, read_handed, students_with
+from .policy import Submissions
+from .received import read_received, time_of
+
+
+class Submitted:
+    """The submissions of an assignment, as they are when a run begins."""
+
+    def __init__(self, course: Course, assignment: str) -> None:
+        course.sources(assignment)  # says which assignments there are, if this is none
+        self.course, self.assignment = course, assignment
+        self.folder = course.root / "submitted"
+
+    @cached_property
+    def found(self) -> list[str]:
+        return students_with(self.folder, self.assignment)
+
+    @cached_property
+    def noted(self) -> dict[str, str]:
+        """When submissions came, by the collector's word."""
+        return {student: when for (student, _), when in read_received(self.folder, self.assignment).items()}
+
+    @cached_property
+    def source(self) -> str:
+        return str(Submissions(config=load_config(self.course)).received)
+
+    @cached_property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        return read_groups(self.course, self.assignment)
+
+    @cached_property
+    def speakers(self) -> dict[str, str]:
+        """Who hands in for each student; alone, one does so for oneself."""
+        together = {student for student in self.found if student in self.groups}
+        alone = {student: student for student in self.found if student not in together}
+        return alone | speakers(self.groups, {student: self.read(student) for student in together})
+
+    def read(self, student: str) -> Handed:
+        handed = read_handed(self.folder, student, self.assignment)
+        folder = self.folder / student / self.assignment
+        handed.received = time_of(handed, self.noted.get(student, ""), self.source, folder)
+        return handed
+
+    def chosen(self, students: Sequence[str]) -> list[str]:
+        """Those who are asked for, or everybody."""
+        everybody = self.speakers
+        if missing := sorted(set(students) - set(everybody)):
+            raise CourseError(f"no submission of {self.assignment} by {', '.join(missing)} in {self.folder}")
+        if not everybody:
+            where = f"no folder submitted/<student>/{self.assignment} in {self.course.root}"
+            raise CourseError(f"nothing to grade: {where}")
+        return sorted(set(students)) or sorted(everybody)
+
+    def members(self, speaker: str) -> list[str]:
+        """All for whom a student hands in."""
+        return sorted(student for student, other in self.speakers.items() if other == speaker)
+
+    def times(self) -> dict[str, str]:
+        """When each submission came, as far as it is known now."""
+        if self.source == "collector":
+            return {student: self.noted.get(speaker, "") for student, speaker in self.speakers.items()}
+        return {student: self.read(speaker).received for student, speaker in self.speakers.items()}
