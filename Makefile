@@ -71,6 +71,10 @@ bench: $(READY)  ## run the benchmarks (ONLY=import for a part, FLAGS=--save for
 bench-before: $(READY)  ## is anything slower than it was at BEFORE=<revision>? (ONLY=svm for a part)
 	$(BIN)/python -m tests.benchmarks.before $(or $(BEFORE),HEAD) $(ONLY) $(FLAGS)
 
+.PHONY: data
+data: $(READY)  ## rebuild the measured data from the packages on PyPI and compare with kernelcourse/data
+	$(BIN)/python -m tests.data $(FLAGS)
+
 .PHONY: lock
 lock:  ## resolve requirements.lock again from requirements.txt, to the newest versions
 	@"$(PYTHON)" environment.py lock

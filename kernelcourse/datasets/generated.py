@@ -7,19 +7,19 @@ number as n allows and come in random order. Where the law behind the data is kn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from importlib.resources import files
-from itertools import combinations, pairwise, product
+from collections.abc import Callable
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .validation import Array, generator, points, real, vector, whole
+from ..validation import Array, generator, points, real, vector, whole
+from .files import read_text
 
 __all__ = [
-    "checkerboard", "gaussian_mixture", "noisy_polynomial", "noisy_sinc", "p450_chimeras", "rings", "small_graphs",
-    "small_texts", "trend_and_wiggle", "two_moons", "xor",
+    "checkerboard", "gaussian_mixture", "noisy_polynomial", "noisy_sinc", "rings", "small_graphs", "small_texts",
+    "trend_and_wiggle", "two_moons", "xor",
 ]  # fmt: skip
 
 Labels = NDArray[np.int64]
@@ -260,67 +260,6 @@ def gaussian_mixture(n: int, *, rng: Seed = None) -> GaussianMixture:
     return nothing_yet.sample(n, rng=rng)
 
 
-class Chimeras(NamedTuple):
-    """Sequences of eight blocks, measured stabilities t in degrees Celsius, and the simulated law behind them."""
-
-    sequences: list[str]
-    t: Array
-    truth: Callable[[Sequence[str]], Array]
-    parents: dict[str, str]
-    interacting: tuple[tuple[int, int], ...]
-    origin: str
-
-
-# Degrees that a block gains over the same block of parent 1, for parents 1, 2 and 3. Invented, and scaled so that the
-# parents come out where cytochromes P450 do, between 40 and 60 degrees, with the best chimeras above all three.
-BLOCK_EFFECTS = np.zeros((8, 3))
-BLOCK_EFFECTS[:, 1] = [2.1, -3.4, -1.5, -2.9, -4.2, 1.7, -4.0, 0.8]
-BLOCK_EFFECTS[:, 2] = [-1.6, 1.2, 2.8, -1.3, -3.7, -0.6, -2.9, 0.5]
-# Degrees lost where two blocks that touch in the folded protein come from different parents.
-CONTACT_LOSSES = {(0, 4): 2.4, (1, 2): 1.8, (2, 6): 2.6, (3, 4): 1.5, (5, 7): 3.0}
-PARENT_1_STABILITY = 55.0
-
-
-def _chimera_stability(sequences: Sequence[str]) -> Array:
-    if isinstance(sequences, str):
-        raise TypeError(f"sequences must be a list of strings, got the string {sequences!r}")
-    for sequence in sequences:
-        if not isinstance(sequence, str) or len(sequence) != len(BLOCK_EFFECTS) or not set(sequence) <= set("123"):
-            raise ValueError(f"a sequence must be eight letters, each '1', '2' or '3', got {sequence!r}")
-    parent = np.array([[int(block) - 1 for block in sequence] for sequence in sequences], dtype=int).reshape(-1, 8)
-    additive = BLOCK_EFFECTS[np.arange(8), parent].sum(axis=1)
-    lost = sum(loss * (parent[:, i] != parent[:, j]) for (i, j), loss in CONTACT_LOSSES.items())
-    return PARENT_1_STABILITY + additive - lost
-
-
-def p450_chimeras(n: int | None = None, *, noise: float = 1.0, rng: Seed = None) -> Chimeras:
-    r"""Simulate the thermostability of chimeras of three parent proteins in eight blocks (K11).
-
-    A chimera such as '21311332' takes its first block from parent 2, its second from parent 1, and so on: 3^8 = 6561
-    in all. **The numbers are simulated**, not measured; only the design is that of the P450 study. The stability is
-
-    $$t = 55 + \sum_b e_b(s_b) - \sum_{(b, c)} \ell_{bc}\, [s_b \ne s_c] + \text{noise} \cdot \varepsilon$$
-
-    in degrees: what each block adds, less what is lost where touching blocks come from different parents. The pairs
-    that touch are `interacting`, counted from 0. Without n all 6561 come in order, else n different ones at random.
-
-    >>> chimeras = p450_chimeras(200, rng=0)
-    >>> len(chimeras.sequences), len(chimeras.sequences[0]), chimeras.t.shape
-    (200, 8, (200,))
-    >>> chimeras.truth(list(chimeras.parents.values())), chimeras.origin
-    (array([55. , 43.6, 49.4]), 'simulated')
-    """
-    noise, rng = real(noise, "noise", at_least=0), generator(rng)
-    sequences = ["".join(blocks) for blocks in product("123", repeat=8)]
-    if n is not None:
-        if whole(n, "n", at_least=1) > len(sequences):
-            raise ValueError(f"n must be at most {len(sequences)}, the number of different chimeras, got {n}")
-        sequences = [sequences[i] for i in rng.choice(len(sequences), size=n, replace=False)]
-    t = _chimera_stability(sequences) + noise * rng.standard_normal(len(sequences))
-    parents = {"parent 1": "11111111", "parent 2": "22222222", "parent 3": "33333333"}
-    return Chimeras(sequences, t, _chimera_stability, parents, tuple(CONTACT_LOSSES), "simulated")
-
-
 class Graph(NamedTuple):
     """An undirected graph: a symmetric 0/1 adjacency array (m, m) and a label for each of its m nodes."""
 
@@ -383,7 +322,7 @@ def small_texts() -> Texts:
     >>> len(documents), np.bincount(y), names
     (40, array([10, 10, 10, 10]), ('cooking', 'sailing', 'astronomy', 'football'))
     """
-    text = files(__package__).joinpath("data/small_texts.txt").read_text(encoding="utf-8")
-    topics = [topic.strip().splitlines() for topic in text.split("\n## ")[1:]]  # a name, then a document per line
+    sections = read_text("small_texts.txt").split("\n## ")[1:]
+    topics = [section.strip().splitlines() for section in sections]  # a name, then a document per line
     y = np.repeat(np.arange(len(topics)), [len(documents) for _, *documents in topics])
     return Texts([document for _, *documents in topics for document in documents], y, tuple(t[0] for t in topics))

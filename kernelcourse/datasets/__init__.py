@@ -1,0 +1,13 @@
+"""Data sets: generated ones, whose law is known, and measured ones, whose law nobody knows. None is downloaded."""
+
+from . import chimeras as _chimeras
+from . import generated as _generated
+from . import measured as _measured
+from .chimeras import *
+from .chimeras import Chimeras
+from .generated import *
+from .generated import Data, GaussianMixture, Graph, Graphs, Labelled, Texts, TrendAndWiggle, sinc
+from .measured import *
+from .measured import Measured, MeasuredLabels, MeasuredSample, MeasuredSeries, MeasuredTargets
+
+__all__ = [*_chimeras.__all__, *_generated.__all__, *_measured.__all__]

@@ -1,0 +1,1 @@
+"""Where the measured data come from, in code."""
