@@ -12,7 +12,6 @@ from .engine import nbgrader_api
 from .errors import CourseError
 from .folder import Course
 from .handed import students_with
-from .merge import in_words, seconds_late
 
 NOT_GRADED, NOTHING = "handed in, not graded yet", "no submission"
 _LONGEST_NOTEBOOK = 20_000_000  # bytes; our own autograded notebooks are far smaller
@@ -177,6 +176,8 @@ def _times(entry: Any, penalty: float) -> list[Ending]:
         return []
     if entry.timestamp is None:
         return [Ending(student, "no time stamp", "No collector noted when it came: it counts as in time.")]
+    from .merge import in_words, seconds_late  # it loads nbgrader, which no other command has to wait for
+
     late = seconds_late(entry)
     extended = ", extension considered" if entry.extension else ""
     text = f"{in_words(late)[0].upper()}{in_words(late)[1:]}{extended}: {penalty:.4g} points off."
