@@ -263,8 +263,11 @@ class _Run:
         members = self.room.members(speaker)
         rivals = set(members) & set(self.room.found) - {speaker}
         for member in [*(one for one in members if one != speaker), speaker]:  # the run's own mark is set last
-            shared = graded.result if len(members) == 1 else shared_result(graded.result, member, speaker, rivals)
-            store(self.room.course, with_receipt(replace(graded, result=shared), self.task.secret))
+            if len(members) > 1:
+                shared = replace(graded, result=shared_result(graded.result, member, speaker, rivals))
+                store(self.room.course, with_receipt(shared, self.task.secret))
+            else:
+                store(self.room.course, graded)
 
 
 class _Entries:

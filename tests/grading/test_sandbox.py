@@ -79,7 +79,8 @@ def test_the_system_is_all_there_is_to_see(place, released):
         "/work",
     ):
         assert printed(place, f"os.path.exists({str(path)!r})") == "False"
-    assert printed(place, "sorted(os.listdir('/library/kernelcourse/checking'))").count(".py") == 3
+    checking = printed(place, "sorted(p for p in os.listdir('/library/kernelcourse/checking') if p.endswith('.py'))")
+    assert checking == "['__init__.py', 'calling.py', 'cases.py', 'plain.py', 'values.py']"
     assert printed(place, "sorted(p for p in os.environ if 'SEED' in p or 'TOKEN' in p or 'PYTEST' in p)") == "[]"
 
 
