@@ -1,8 +1,8 @@
 """Grading: `kernelcourse grade` with sandboxes and verdicts outside, against plain `nbgrader autograde`.
 
 The same twenty submissions of the first assignment, in turns, about five minutes in all. The goal is 0.9 s of a core
-for a submission, against the seconds that nbgrader takes on one core. `make bench ONLY=grading FLAGS=--save` writes what
-the instructor's page shows.
+for a submission, against the seconds that nbgrader takes on one core. `make bench ONLY=grading FLAGS=--save` writes
+what the instructor's page shows.
 """
 
 from __future__ import annotations
