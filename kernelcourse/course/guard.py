@@ -79,7 +79,8 @@ def copy_submissions(converter: Any, target: Path) -> Iterator[tuple[str, str]]:
     course = Course(Path(converter.coursedir.root))
     submitted = course.root / converter.coursedir.submitted_directory
     source = Submissions(config=converter.config).received
-    for place in sorted(path for path in course.exercises.glob("*") if path.is_dir()):
+    releases_of = course.root / converter.coursedir.release_directory
+    for place in sorted(path for path in releases_of.glob("*") if path.is_dir()):
         if not fnmatch.fnmatchcase(place.name, converter.coursedir.assignment_id):
             continue
         releases = {path.stem: nbformat.read(path, as_version=4) for path in sorted(place.glob("*.ipynb"))}

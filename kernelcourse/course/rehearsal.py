@@ -6,6 +6,7 @@ as those of students.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import copy
 import multiprocessing
@@ -23,7 +24,7 @@ from ..checking.plain import Opaque, Unknown, decode, encode
 from ..checking.report import Result
 from .errors import CourseError
 from .secret import revealed
-from .verdict import Grounds, Judge
+from .verdict import Grounds, Judge, nodes_of
 
 
 def rehearse(folder: Path, notebooks: dict[str, Any], secret: str, config: Any) -> None:
@@ -75,6 +76,11 @@ def _problems(stem: str, notebook: Any, config: Any) -> Iterator[str]:
         if score.results and worth != score.points:
             pieces = ", ".join(f"{result.piece} {result.points:g}" for result in score.results)
             yield f"{score.cell} gives {score.points:g} points, but its pieces are worth {worth:g} ({pieces})"
+    if missing := _not_in_the_sandbox(notebook, config):
+        yield (
+            f"its cells import {', '.join(missing)}, which the sandbox does not have: name the package in "
+            "c.GradeSafely.packages, in nbgrader_config.py"
+        )
     if (stub := _stub(notebook, config)) is not None:
         for score in _grade(stub, notebook):
             if score.earned:
@@ -103,6 +109,22 @@ def _mistakes(stem: str, checked: set[str], seed: int) -> Iterator[str]:
                 elif result.mistake != mistake.name:
                     taken = f"taken for {result.mistake}" if result.mistake else f"not recognised: {result.problem}"
                     yield f"the mistake {mistake.name} of {piece.name} is {taken} (on {kind} cases)"
+
+
+def _not_in_the_sandbox(notebook: Any, config: Any) -> list[str]:
+    """The modules that released cells and solutions import, and students' code will not find."""
+    from nbgrader.utils import is_grade, is_locked, is_solution
+
+    from .preprocessors import GradeSafely
+    from .sandbox import packages
+
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code" and (is_locked(cell) or is_solution(cell))]
+    nodes = nodes_of(cell.source for cell in cells if is_solution(cell) or not is_grade(cell))
+    used = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    used |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+    there = {name.partition(".")[0] for name in packages(tuple(GradeSafely(config=config).packages))}
+    known = there | set(sys.stdlib_module_names) | {__package__.partition(".")[0]}
+    return sorted({name.partition(".")[0] for name in used} - known)
 
 
 def _stub(notebook: Any, config: Any) -> Any:

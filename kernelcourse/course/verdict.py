@@ -79,22 +79,22 @@ def _statements(sources: Iterable[str]) -> Iterator[ast.stmt]:
 
 def imported_names(sources: Iterable[str]) -> set[str]:
     """The names that cells import."""
-    imports = [node for node in _nodes(sources) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    imports = [node for node in nodes_of(sources) if isinstance(node, (ast.Import, ast.ImportFrom))]
     return {(alias.asname or alias.name).partition(".")[0] for node in imports for alias in node.names}
 
 
-def _nodes(sources: Iterable[str]) -> list[ast.AST]:
+def nodes_of(sources: Iterable[str]) -> list[ast.AST]:
     return [node for statement in _statements(sources) for node in ast.walk(statement)]
 
 
 def _read(source: str) -> set[str]:
     """The names that a cell reads."""
-    return {node.id for node in _nodes([source]) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    return {node.id for node in nodes_of([source]) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
 
 def _free(source: str) -> set[str]:
     """The names that a cell reads and binds nowhere."""
-    nodes = _nodes([source])
+    nodes = nodes_of([source])
     bound = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     bound |= {node.name or "" for node in nodes if isinstance(node, (*_DEFINITIONS, ast.ExceptHandler))}
     bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}

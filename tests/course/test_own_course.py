@@ -184,6 +184,7 @@ def rehearsed(tmp_path):
          "the mistake in_place of merge_sort is taken for descending"),
         (None, ("return {word: (1, set", "return {word: (object(), set"), "one_each of count is not recognised"),
         (None, ("(words.count(word), set(word))", "object()"), "the reference of count does not pass"),
+        (("SEED = 1", "import pandas, json\nSEED = 1"), None, "import pandas, which the sandbox does not have"),
         (None, ("PIECES = [", "PIECES = ("), "checks.py cannot be used: SyntaxError"),
         (None, ("PIECES = [", "PIECES = [1, "), "must list objects of type Piece and Claim"),
     ],

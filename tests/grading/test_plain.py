@@ -14,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from kernelcourse.checking.calling import call
+from kernelcourse.checking.cases import Case
 from kernelcourse.checking.values import Sparse, same
 from kernelcourse.course.plain import LARGEST, Channel, Closed, NotPlain, Unknown, decode, encode, unknown
 
@@ -193,3 +195,14 @@ def test_a_dict_has_few_entries_and_texts_can_be_written():
 
 def test_fractions_and_decimals_are_numbers():
     assert through([Fraction(1, 4), Decimal("0.5")]) == [0.25, 0.5]
+
+
+def test_functions_get_sparse_matrices_and_data_frames_as_their_libraries_have_them():
+    sparse, pd = pytest.importorskip("scipy.sparse"), pytest.importorskip("pandas")
+    frame = pd.DataFrame({"w": ["a", None], "n": [1, 2.5], "d": pd.to_datetime(["2020-01-01", "2021-02-03"])})
+    for value in (frame.set_index(pd.Index(["p", "q"])), frame["n"], sparse.csc_matrix(np.eye(2)), sparse.eye_array(2)):
+        arrived = through(value)
+        assert not isinstance(arrived, type(value))  # by value, until a function is called with it
+        outcome = call(lambda given: (type(given), given), Case((arrived,)))
+        assert outcome.value[0] is type(value) and same(outcome.value[1], value) and not outcome.changed
+    assert call(lambda given: given.insert(0, "x", 1), Case((through(frame),))).changed == (0,)
