@@ -3,10 +3,10 @@
 import nbformat
 import pytest
 
+from kernelcourse.checking.plain import DEEPEST, MOST, NotPlain, Unknown, decode, encode
 from kernelcourse.course import graded
 from kernelcourse.course.lms import harmless
 from kernelcourse.course.notebooks import strip_noise
-from kernelcourse.course.plain import DEEPEST, MOST, NotPlain, Unknown, decode, encode
 
 
 @pytest.mark.parametrize("sign", [1, -1])
