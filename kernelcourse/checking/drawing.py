@@ -6,10 +6,21 @@ A function that answers by counting its calls, or from a table of what it was on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from .cases import Case, with_layouts
+
+
+@dataclass(frozen=True)
+class AsDrawn:
+    """Cases that were drawn before, in the order and the layouts that they then had."""
+
+    cases: tuple[Case, ...]
+
+    def __call__(self, rng: np.random.Generator) -> tuple[Case, ...]:
+        return self.cases
 
 
 def drawn(
@@ -18,6 +29,8 @@ def drawn(
     """The cases with their layouts. Hidden ones are all kinds once, some of them again, as many and in such an order
     as the generator says; so nobody knows how many of them have which answer.
     """
+    if isinstance(cases, AsDrawn):
+        return list(cases(rng))
     if not hidden:
         return list(with_layouts(cases(rng)))
     once, again = list(cases(rng)), list(cases(rng))

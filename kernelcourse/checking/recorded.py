@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from .calling import Answer, Outcome, Raised
-from .cases import Case, with_layouts
+from .cases import Case
 from .checks import Checks, NoChecks
+from .drawing import AsDrawn
 from .piece import Claim, Mistake, Piece
 from .plain import NotPlain, decode
 from .report import Result
@@ -97,16 +98,17 @@ def _piece(record: Mapping[str, Any]) -> Piece | Claim:
         exec(compile(record["verify"], f"<{name}>", "exec"), namespace)  # the instructor's own text
         mistakes = [Mistake(Recorded(each["name"], [], []), each["hint"]) for each in record["mistakes"]]
         return Claim(name, points, _no_witness, namespace[record["verifier"]], mistakes, allows)
-    cases = [Case(decode(case["args"]), case["label"]) for case in record["cases"]]
-    wanted = [Outcome(case, decode(value)) for case, value in zip(cases, record["wanted"], strict=True)]
-    layouts = list(with_layouts(cases))
+    cases = tuple(
+        Case(decode(case["args"]), case["label"], case["strided"], case["frozen"]) for case in record["cases"]
+    )
+    wanted = [Outcome(Case(case.args), decode(value)) for case, value in zip(cases, record["wanted"], strict=True)]
     mistakes = []
     for each in record["mistakes"]:
-        outcomes = [_outcome(case, came) for case, came in zip(layouts, each["outcomes"], strict=True)]
+        outcomes = [_outcome(case, came) for case, came in zip(cases, each["outcomes"], strict=True)]
         mistakes.append(Mistake(Recorded(each["name"], record["parameters"], outcomes), each["hint"]))
     reference = Recorded(name, record["parameters"], wanted)
     tolerance = record["tolerance"]
-    return Piece(name, points, reference, lambda rng: cases, mistakes, tolerance, record["reason"], allows)
+    return Piece(name, points, reference, AsDrawn(cases), mistakes, tolerance, record["reason"], allows)
 
 
 def _outcome(case: Case, record: Mapping[str, Any]) -> Outcome:

@@ -15,7 +15,8 @@ from typing import Any
 
 from .. import __version__
 from ..checking.calling import call
-from ..checking.cases import case_generator, with_layouts
+from ..checking.cases import Case, case_generator
+from ..checking.drawing import drawn
 from ..checking.piece import Claim, Piece
 from ..checking.plain import encode
 from ..seam import engine
@@ -53,16 +54,14 @@ def _pieces(catalogue: Any, seed: int, *, hidden: bool) -> list[dict[str, Any]]:
     return [
         _claim(piece, Path(catalogue.__file__), code)
         if isinstance(piece, Claim)
-        else _piece(piece, case_generator(seed, piece.name, hidden=hidden))
+        else _piece(piece, drawn(piece.cases, case_generator(seed, piece.name, hidden=hidden), hidden=hidden))
         for piece in catalogue.PIECES
     ]
 
 
-def _piece(piece: Piece, rng: Any) -> dict[str, Any]:
-    cases = list(piece.cases(rng))
-    layouts = list(with_layouts(cases))
+def _piece(piece: Piece, cases: list[Case]) -> dict[str, Any]:
     mistakes = [
-        {"name": each.name, "hint": each.hint, "outcomes": [_outcome(each.wrong, case) for case in layouts]}
+        {"name": each.name, "hint": each.hint, "outcomes": [_outcome(each.wrong, case) for case in cases]}
         for each in piece.mistakes
     ]
     return {
@@ -72,7 +71,10 @@ def _piece(piece: Piece, rng: Any) -> dict[str, Any]:
         "tolerance": piece.tolerance,
         "reason": piece.tolerance_reason,
         "allows": list(piece.allows),
-        "cases": [{"args": encode(case.args), "label": case.label} for case in cases],
+        "cases": [
+            {"args": encode(case.args), "label": case.label, "strided": case.strided, "frozen": case.frozen}
+            for case in cases
+        ],
         "wanted": [encode(piece.reference(*case.fresh())) for case in cases],
         "mistakes": mistakes,
     }
