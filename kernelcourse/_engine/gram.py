@@ -22,6 +22,7 @@ from . import threads as fast
 
 ROWS, COLUMNS = 256, 256  # of a tile: 512 kB
 SMALL_PRODUCT = 2**18  # multiplications that OpenBLAS does in one thread: so ours need not wait for its own
+FEW_ROWS = 500  # of a Gram matrix that is not worth tiles and threads
 FEW_COLUMNS = 32  # of a tile; before there are fewer, one product for all tiles is faster
 SLAB_ROWS = 64  # that are multiplied together, and stay in the processor's cache for what follows
 ENTRIES = 2**17  # of the rows that a thread takes at a time in a compiled loop, which has tiles of its own: 1 MB
@@ -67,6 +68,8 @@ def radial(kernel: Radial, X: Array, Z: Array) -> Array:
     if not _suit_distances(X, Z):
         return NotImplemented
     if is_ours(type(kernel).profile):
+        if Z is X and len(X) <= FEW_ROWS:
+            return _from_pairs(X, kernel.profile)
         return _filled(X, Z, _distances(X, Z, "euclidean", kernel.profile))
     return kernel.profile(_filled(X, Z, _distances(X, Z, "euclidean", lambda r: r)))  # called once, in this thread
 
@@ -215,6 +218,16 @@ def _distances(X: Array, Z: Array, metric: str, profile: Profile) -> Tiles:
             return profile(cdist(X[rows], Z[columns], metric))
 
     return Tiles(values)
+
+
+def _from_pairs(X: Array, profile: Profile) -> Array:
+    """A Gram matrix of few points from the distance of each pair once."""
+    from scipy.spatial.distance import pdist, squareform
+
+    with np.errstate(over="ignore"):
+        K = squareform(profile(pdist(X)), checks=False)
+    np.fill_diagonal(K, profile(np.zeros(1)))
+    return K
 
 
 def _exp(D: Array, factor: float) -> Array:

@@ -378,3 +378,53 @@ def gap_and_objective(y, f, b, lo, hi, c):
         square += c[k] * f[k]
         total += c[k]
     return gap + abs(b * total), max(0.0, square) / 2 + losses, square
+
+
+@loop
+def small_problems(K, rows, y, starts, first, last, C, offset, gap, most, c, found):
+    """Solve the problems from first to last, each on its own rows of K, by steps alone.
+
+    Problem p has the entries from starts[p] on of rows, y and c; found[p] is its offset, gap, objective and steps.
+    """
+    for p in range(first, last):
+        begin, end = starts[p], starts[p + 1]
+        part, signs, c_p = among(K, rows[begin:end]), y[begin:end], c[begin:end]
+        n = end - begin
+        lo, hi, diag, r = np.empty(n), np.empty(n), np.empty(n), signs.copy()
+        plus = 0
+        for k in range(n):
+            lo[k], hi[k], diag[k] = min(0.0, C * signs[k]), max(0.0, C * signs[k]), max(part[k, k], 1e-200)
+            plus += signs[k] > 0
+        steps, tol, b = 0, min(0.1, max(1e-3, 100 * gap)), 0.0
+        while True:
+            took = 0
+            if offset:
+                took = pair_steps(part, diag, lo, hi, c_p, r, most - steps, tol)
+                ordered = np.sort(r)
+                b = (ordered[plus - 1] + ordered[plus]) / 2
+            else:
+                now = 1
+                while now > 0 and took < most - steps:
+                    now = pair_steps(part, diag, lo, hi, c_p, r, min(n, most - steps - took), tol)
+                    now += single_steps(part, diag, lo, hi, c_p, r, min(n, most - steps - took - now), tol)
+                    took += now
+            steps += took
+            distance, objective, _ = gap_and_objective(signs, signs - r, b, lo, hi, c_p)
+            reached = distance / objective
+            if reached <= gap or steps >= most or tol < 1e-12:
+                break
+            tol *= min(0.5, max(0.02, 0.5 * gap / reached))
+        found[p, 0], found[p, 1], found[p, 2], found[p, 3] = b, reached, objective, steps
+
+
+@loop
+def dual_coordinate_descent(Psi, squares, y, C, order, alpha, w):
+    """One pass over the points in this order (Hsieh and others 2008); changes alpha and w."""
+    for i in order:
+        row = Psi[i]
+        goal = min(C, max(0.0, alpha[i] + (1.0 - y[i] * dot(row, w)) / squares[i]))
+        delta = (goal - alpha[i]) * y[i]
+        if delta != 0.0:
+            alpha[i] = goal
+            for k in range(len(w)):
+                w[k] += delta * row[k]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,15 @@ from ..algorithms import svm
 from ..algorithms.svm import TINY, Dual, Point, balanced
 from ..linalg import indefinite, nuggets
 from ..seam import accelerates, always
-from ..validation import Array
+from ..validation import Array, real
 from .linalg import add_multiple, factor, times
-from .threads import Loops, compiled, in_rows, one_thread, ready, side_by_side
+from .threads import Loops, compiled, in_rows, in_threads, one_thread, ready, side_by_side
 
 Solver = Callable[[Array, float], tuple[Array, float]]
 
 STEPS = 20  # per point, that a solution takes at least
 SMALL = 500  # coefficients: so few fit into the processor's cache with their part of K, and none is left out
+SHORT = 1500  # points of a problem that a compiled loop takes as a whole
 CHECK = 500  # steps between two looks at which can be left out
 WORTH_A_THREAD = 1000  # points of each of several problems, to be solved at the same time
 WORTH_BLAS_THREADS = 1500  # points of one problem: for fewer, a second thread costs its products more than it saves
@@ -33,9 +35,9 @@ TIGHT = 1e-5  # below such a gap, a linear system is worth trying as soon as it 
 
 
 def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
-    """The point with its certificate, from one triangle of K; for few points without numpy's dozen short calls."""
+    """The point with its certificate, from one triangle of K; where it can be without numpy's dozen short calls."""
     f = f if f is not None else times(dual.K, c) if c.any() else np.zeros_like(c)
-    loops = ready(STEPS * len(c) ** 2) if len(c) < SMALL else None
+    loops = ready(STEPS * len(c) ** 2)
     if loops is None:
         return svm.certify(dual, c, f)
     b = svm.best_offset(dual.y - f, dual.y) if dual.offset else 0.0
@@ -47,11 +49,45 @@ def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
 
 @accelerates(svm.solve_each)
 def solve_each(K: Array, problems: list[svm.Problem], lam: float, **numbers: Any) -> list[svm.SVMFit]:
-    """Several at the same time, where each is long enough."""
-    if len(problems) == 1 or (min(len(y) for _, y in problems) < WORTH_A_THREAD and not always()):
-        with one_thread(len(problems) > 1):
-            return [_solve_one(in_rows(K), rows, y, lam, numbers) for rows, y in problems]
-    return side_by_side([partial(_solve_one, in_rows(K), rows, y, lam, numbers) for rows, y in problems])
+    """Many short problems in one compiled loop, long ones at the same time."""
+    K, sizes = in_rows(K), [len(y) for _, y in problems]
+    if max(sizes) < SHORT and numbers["gap"] > 1e-8:
+        loops = compiled(STEPS * sum(size**2 for size in sizes), len(K))
+        if loops is not None:
+            return _short_problems(K, problems, lam, loops, **numbers)
+    jobs = [partial(_solve_one, K, rows, y, lam, numbers) for rows, y in problems]
+    if len(jobs) > 1 and (min(sizes) >= WORTH_A_THREAD or always()):
+        return side_by_side(jobs)
+    with one_thread(len(jobs) > 1):
+        return [job() for job in jobs]
+
+
+def _short_problems(
+    K: Array, problems: list[svm.Problem], lam: float, loops: Loops, *, offset: bool, gap: float, **numbers: Any
+) -> list[svm.SVMFit]:
+    """Those that steps alone do not bring to the gap soon are solved one by one."""
+    starts = np.append(0, np.cumsum([len(y) for _, y in problems]))
+    rows, y = np.concatenate([rows for rows, _ in problems]), np.concatenate([y for _, y in problems])
+    if offset and (np.abs(np.add.reduceat(y, starts[:-1])) == np.diff(starts)).any():
+        return NotImplemented  # the definition words the error
+    n, C, gap = len(K), svm.C_from_lam(lam, n=len(K)), real(gap, "gap", above=0)
+    c, found, shares = np.zeros(len(y)), np.empty((len(problems), 4)), np.linspace(0, len(problems), 9).astype(int)
+
+    def work(part: slice) -> None:
+        loops.small_problems(K, rows, y, starts, part.start, part.stop, C, offset, gap, 20 * max(SMALL, n), c, found)
+
+    in_threads(work, [slice(a, b) for a, b in pairwise(shares.tolist()) if a < b], STEPS * len(y))
+    fits = []
+    for (chosen, signs), (b, reached, objective, steps), begin, end in zip(
+        problems, found.tolist(), starts[:-1].tolist(), starts[1:].tolist(), strict=True
+    ):
+        if reached <= gap:
+            point = Point(c[begin:end], signs, b, reached, objective)
+            fits.append(svm.fit_at(point, C, gap, lam * n / len(signs), int(steps), ""))
+        else:
+            start = {"offset": offset, "gap": gap, "alpha0": np.abs(c[begin:end]), **numbers}
+            fits.append(_solve_one(K, chosen, signs, lam, start))
+    return fits
 
 
 def _solve_one(K: Array, rows: NDArray[np.intp], y: Array, lam: float, numbers: dict[str, Any]) -> svm.SVMFit:
@@ -85,7 +121,7 @@ def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point,
     while best.gap > gap and steps < min(most, max_steps):
         c, f, took, done = _steps(dual, point, loops, tol, min(some, max_steps - steps))
         steps += took
-        point = certify(dual, c, f if n < SMALL and gap > 1e-8 else None)  # else it would matter how f was rounded
+        point = certify(dual, c, f if gap > 1e-8 else None)  # else it would matter how f was rounded
         best = min(best, point, key=rank)
         if point.gap <= gap:
             break

@@ -172,7 +172,7 @@ def kernel_svm_by_the_book(
             alpha[i] += step
             margins += step * Q[i]
         epochs, point = epochs + 1, certify(dual, y * alpha)
-    return _fit(dual, point, gap, lam, epochs * n, f"max_epochs={max_epochs} ran out")
+    return fit_at(point, C, gap, lam, epochs * n, f"max_epochs={max_epochs} ran out")
 
 
 def kernel_svm(
@@ -222,7 +222,8 @@ def solved(
     c = np.clip(y * alpha, dual.lo, dual.hi)
     point, steps = descend(dual, balanced(c) if offset else c, gap=gap, max_steps=max_steps)
     reason = "rounding allows no better; a larger lam, or K scaled to a diagonal near 1, would"
-    return _fit(dual, point, gap, lam, steps, f"max_steps={max_steps} ran out" if steps >= max_steps else reason)
+    C, reason = C_from_lam(lam, n=len(y)), f"max_steps={max_steps} ran out" if steps >= max_steps else reason
+    return fit_at(point, C, gap, lam, steps, reason)
 
 
 Problem = tuple[NDArray[np.intp], Array]  # the rows of some points, and their signs
@@ -365,11 +366,11 @@ def best_offset(r: Array, y: Array) -> float:
     return float(ordered[n_plus - 1] + ordered[n_plus]) / 2
 
 
-def _fit(dual: Dual, point: Point, gap: float, lam: float, steps: int, reason: str) -> SVMFit:
+def fit_at(point: Point, C: float, gap: float, lam: float, steps: int, reason: str) -> SVMFit:
     """What was found, with a warning that gives the reason if the gap was missed."""
     if not point.gap <= gap:
         warn(f"the SVM stopped at relative duality gap {point.gap:.1e} > gap={gap:g}: {reason}")
-    alpha, C = np.abs(point.c), dual.hi[0] - dual.lo[0]
+    alpha = np.abs(point.c)
     support = np.flatnonzero(alpha > 1e-8 * alpha.max())  # an interior point leaves traces where the solution is 0
     on_margin = support[alpha[support] < (1 - 1e-8) * C]
     return SVMFit(alpha, point.b, point.gap, steps, 2 * lam * point.objective, support, on_margin)
