@@ -167,10 +167,11 @@ def _three_terms(X: Array, Z: Array, factor: float) -> tuple[Array, Array, Array
 def _exp_of_products(X: Array, Z: Array, factor: float, weights: Array | None = None) -> Array | None:
     """`exp_of_distances` in slabs of rows, or its product with weights: a matrix product, and a compiled loop for exp.
 
-    None where there are too few points, where three terms would cancel, or the linear algebra has its own threads.
+    None where there are few points or few columns, where three terms would cancel, or products have their own threads.
     """
-    loops = fast.compiled(len(X) * len(Z)) if fast.can_limit() or fast.threads() == 1 else None
-    if loops is None or (terms := _three_terms(X, Z, factor)) is None:
+    if X.shape[1] <= MOST_COLUMNS or not (fast.can_limit() or fast.threads() == 1):
+        return None
+    if (loops := fast.compiled(len(X) * len(Z))) is None or (terms := _three_terms(X, Z, factor)) is None:
         return None
     (A, B, a, b), n, symmetric = terms, len(X), Z is X and weights is None
     A, B_T = -2 * factor * A, np.ascontiguousarray(B.T)

@@ -51,10 +51,9 @@ def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
 def solve_each(K: Array, problems: list[svm.Problem], lam: float, **numbers: Any) -> list[svm.SVMFit]:
     """Many short problems in one compiled loop, long ones at the same time."""
     K, sizes = in_rows(K), [len(y) for _, y in problems]
-    if max(sizes) < SHORT and numbers["gap"] > 1e-8:
-        loops = compiled(STEPS * sum(size**2 for size in sizes), len(K))
-        if loops is not None:
-            return _short_problems(K, problems, lam, loops, **numbers)
+    loops = ready(STEPS * sum(size**2 for size in sizes))
+    if loops is not None and max(sizes) < SHORT and numbers["gap"] > 1e-8:
+        return _short_problems(K, problems, lam, loops, **numbers)
     jobs = [partial(_solve_one, K, rows, y, lam, numbers) for rows, y in problems]
     if len(jobs) > 1 and (min(sizes) >= WORTH_A_THREAD or always()):
         return side_by_side(jobs)

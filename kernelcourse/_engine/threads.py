@@ -30,7 +30,7 @@ SLAB = 2**20  # entries of a Gram matrix that are worked on at a time: 8 MB
 WORTH_COMPILING = 2**19  # below so many entries or elementary steps, importing numba takes longer than the job
 WORTH_CALLING = 2**12  # the same, once numba is there
 WORTH_WAITING = 2**24  # elementary steps, of all small jobs so far: some tenths of a second in plain numpy
-WORTH_A_THREAD = 2**16
+WORTH_A_THREAD = 2**18  # entries: some tenths of a millisecond, which is what starting a thread takes
 _LINE = 8  # numbers in a cache line
 
 
