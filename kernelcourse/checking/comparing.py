@@ -1,14 +1,11 @@
-"""Comparing what came with what was expected: kind and shape first, then values, then what they have in common."""
+"""Comparing what came with what was expected: kind and shape first, then values."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-
-from .calling import Outcome
 
 
 def difference(got: Any, want: Any, tolerance: float) -> str:
@@ -105,63 +102,3 @@ def _kind(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and dtype {value.dtype}"
     return f"a value of type {type(value).__name__}"
-
-
-def remarks(outcomes: Sequence[Outcome], wanted: Sequence[Any], tolerance: float) -> list[str]:
-    """What all wrong values have in common with the right ones, where no catalogued mistake explains them."""
-    pairs = [_numbers(outcome, want) for outcome, want in zip(outcomes, wanted, strict=True)]
-    if any(pair is None for pair in pairs):
-        return []
-    known = [pair for pair in pairs if pair is not None]
-    found = []
-
-    def always(transform: Any) -> bool:
-        return all(not difference(transform(got, n), want, tolerance) for got, want, n in known)
-
-    several_n = len({n for _, _, n in known}) > 1
-    if always(lambda got, n: -got):
-        found.append("Every value has the wrong sign.")
-    elif several_n and always(lambda got, n: got / n):
-        found.append("Every value is n times too large, n being the number of rows: a sum where a mean is wanted?")
-    elif several_n and always(lambda got, n: got * n):
-        found.append("Every value is n times too small, n being the number of rows: a mean where a sum is wanted?")
-    else:
-        factor = _constant_factor(known)
-        if factor and always(lambda got, n: got / factor):
-            found.append(f"Every value is {factor:.4g} times what it should be.")
-    if any(_asymmetric(got) and not _asymmetric(want) for got, want, _ in known):
-        found.append("The matrix is not symmetric, but it has to be.")
-    if any(
-        outcome.value is not None and _cut_off(outcome.value, want)
-        for outcome, want in zip(outcomes, wanted, strict=True)
-    ):
-        found.append("The result holds whole numbers: was it stored in an array made from integer input?")
-    return found
-
-
-def _numbers(outcome: Outcome, want: Any) -> tuple[np.ndarray, np.ndarray, int] | None:
-    """Got and wanted as arrays of equal shape, with n, the rows of the first array argument; None if they are not."""
-    if isinstance(want, (str, bool, tuple)) or outcome.error is not None:
-        return None
-    try:
-        got = np.asarray(outcome.value, dtype=float)
-    except (TypeError, ValueError):
-        return None
-    want = np.asarray(want, dtype=float)
-    rows = [len(arg) for arg in outcome.case.args if isinstance(arg, np.ndarray) and arg.ndim]
-    return (got, want, rows[0] if rows else 1) if got.shape == want.shape else None
-
-
-def _constant_factor(known: Sequence[tuple[np.ndarray, np.ndarray, int]]) -> float:
-    got, want, _ = max(known, key=lambda pair: np.abs(pair[1]).max(initial=0.0))
-    at = np.unravel_index(np.argmax(np.abs(want)), want.shape)
-    return float(got[at] / want[at]) if want[at] else 0.0
-
-
-def _asymmetric(matrix: np.ndarray) -> bool:
-    return matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] and not np.allclose(matrix, matrix.T)
-
-
-def _cut_off(got: Any, want: Any) -> bool:
-    kind = np.asarray(got).dtype.kind
-    return kind in "iu" and not np.array_equal(np.asarray(want), np.rint(np.asarray(want)))
