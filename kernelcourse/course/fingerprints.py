@@ -14,7 +14,7 @@ import re
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..checking.checks import catalogue
-from ..checking.diagnosis.behaviour import PROJECTIONS, Probes, flat, probes, projections, same
+from ..checking.diagnosis.behaviour import PROJECTIONS, Probes, probes, projections, same
 from ..checking.diagnosis.edits import NUMPY, ROWS, TICK, Edit, edits, rows, with_ticks
 from ..checking.diagnosis.fingerprints import FOLDER, Table, write
 from ..checking.diagnosis.words import clause, joined
@@ -33,7 +33,7 @@ from .notebooks import read_source
 
 _PHRASE = re.compile(r"^\s*# `(.+?)`: (.+)$", re.MULTILINE)
 _SECONDS = 1.0  # for one change on all inputs: a loop that has lost its end
-_MOST_WORDS = 3  # places that a sentence names at most
+_MOST_WORDS = 2  # places that a sentence names at most
 _THROUGHOUT = {
     "doubled": "2 * {0}",
     "halved": "{0} / 2",
@@ -201,7 +201,8 @@ def detail(edit: Edit, places: Places) -> str:
         phrase = places.solution.phrases.get(edit.detail)
         if phrase or (isinstance(node, ast.Name) and node.id in places.arguments):
             return phrase or f"`{edit.detail}`"
-        return f"a variable made of {joined([f'`{name}`' for name in places.names(node)])}" if places.names(node) else "a variable"
+        made = [f"`{name}`" for name in places.names(node)]
+        return f"a variable made of {joined(made)}" if made else "a variable"
     return f"`{edit.detail}`" if edit.detail and not edit.detail.lstrip("-").replace(".", "").isdigit() else edit.detail
 
 
@@ -274,6 +275,7 @@ def table(piece: Piece, solution: Solution) -> Table:
         right,
         np.array([group[0].sums for group in groups], dtype=np.float32).reshape(-1, PROJECTIONS),
         np.array(numbers, dtype=np.uint16),
+        np.array([group[0].cost for group in groups], dtype=np.uint8),
         np.array([line for line, _ in directions]).reshape(-1, PROJECTIONS),
         np.array(lines, dtype=np.uint16),
         tuple(said),
@@ -334,7 +336,7 @@ def _grouped(found: Sequence[Found]) -> list[list[Found]]:
 
 def _areas(places: Places, nodes: Sequence[ast.AST]) -> dict[int, tuple[ast.AST, str]]:
     """The parts that hold the nodes, without those that lie in another of them."""
-    areas = {id(area[0]): area for area in (places.area(node) for node in nodes)}
+    areas = {id(area[0]): area for area in (places.area(node) for node in nodes)}  # the first is the plainest
     return {
         key: area
         for key, area in areas.items()
@@ -346,16 +348,15 @@ def sentence(places: Places, group: Sequence[Found]) -> tuple[str, str, tuple[in
     """Nudge, diagnosis and nodes of changes that do the same."""
     plainest = [one for one in group if one.cost == group[0].cost]
     areas = _areas(places, [one.node for one in plainest])
-    nodes = tuple(sorted({places.number[id(one.node)] for one in group}))
+    nodes = tuple(sorted(places.number[id(area)] for area, _ in areas.values()))
     words = list(dict.fromkeys(words for _, words in areas.values()))
     clauses = list(dict.fromkeys(one.clause for one in plainest))
-    if len(words) == 1:
-        why = f"Your results are exactly those that come if {clauses[0]}."
-    elif len(words) <= _MOST_WORDS:
-        first = [next(one.clause for one in plainest if places.area(one.node)[1] == word or places.inside(one.node, area[0])) for word, area in zip(words, areas.values(), strict=False)]
-        why = f"Your results are exactly those that come if {joined(list(dict.fromkeys(first)), ', or if')}. Both do the same." if len(first) == 2 else f"Your results are exactly those that come if {first[0]}; other changes do the same."
-    else:
-        why = f"Your results are exactly those that come if {clauses[0]}; other changes do the same."
+    why = f"Your results are exactly those that come if {clauses[0]}."
+    if len(words) == 2:
+        second = next(one.clause for one in plainest if not places.inside(one.node, next(iter(areas.values()))[0]))
+        why = f"{why[:-1]}; it is the same if {second}."
+    elif len(words) > 2:
+        why = f"{why[:-1]}; other changes do the same."
     return nudge(words), why, nodes
 
 
@@ -367,7 +368,7 @@ def nudge(words: Sequence[str]) -> str:
 def _line_sentence(places: Places, nodes: Sequence[ast.AST]) -> tuple[str, str, tuple[int, ...]]:
     areas = _areas(places, nodes)
     words = list(dict.fromkeys(words for _, words in areas.values()))
-    numbers = tuple(sorted(places.number[id(node)] for node in nodes))
+    numbers = tuple(sorted(places.number[id(area)] for area, _ in areas.values()))
     return nudge(words), f"Your results are exactly those that come if {places.said(nodes[0])} is {{change}}.", numbers
 
 
@@ -417,5 +418,3 @@ def build(course: Course, assignment: str) -> list[Path]:
         written.append(path)
     return written
 
-
-__all__ = ["Callable", "Solution", "build", "flat", "solutions", "table"]

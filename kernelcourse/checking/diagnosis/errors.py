@@ -43,12 +43,12 @@ def failure(function: Callable[..., Any], case: Case) -> Failure | None:
     """Call the function once more and say what its error means; None if it does not come again."""
     try:
         function(*case.fresh())
-    except Exception as error:  # noqa: BLE001 - it is the error that is asked for
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - it is the error that is asked for
         return _explained(error, function, case)
     return None
 
 
-def _explained(error: Exception, function: Callable[..., Any], case: Case) -> Failure | None:
+def _explained(error: BaseException, function: Callable[..., Any], case: Case) -> Failure | None:
     place = _place(error, function)
     if place is None:
         return Failure(1, "", _of_the_call(error, function, case), (1, 0, 1, 0))
@@ -59,7 +59,7 @@ def _explained(error: Exception, function: Callable[..., Any], case: Case) -> Fa
 
 
 def _place(
-    error: Exception, function: Callable[..., Any]
+    error: BaseException, function: Callable[..., Any]
 ) -> tuple[FrameType, tuple[int, int, int, int], int, str] | None:
     """The deepest frame of the function's own file, with the expression that failed."""
     code = getattr(function, "__code__", None)
@@ -141,7 +141,7 @@ def _is(value: Any) -> str:
     return f"is a {type(value).__name__}"
 
 
-def _of_the_call(error: Exception, function: Callable[..., Any], case: Case) -> str:
+def _of_the_call(error: BaseException, function: Callable[..., Any], case: Case) -> str:
     """An error before the first line: the arguments do not fit the definition."""
     try:
         parameters = list(inspect.signature(function).parameters)
@@ -153,7 +153,7 @@ def _of_the_call(error: Exception, function: Callable[..., Any], case: Case) -> 
     return ""
 
 
-def _meaning(error: Exception, node: ast.expr | None, frame: FrameType) -> str:
+def _meaning(error: BaseException, node: ast.expr | None, frame: FrameType) -> str:
     if isinstance(error, UnboundLocalError):
         return f"The variable `{_quoted(error)}` is used before it has a value."
     if isinstance(error, NameError):
@@ -171,7 +171,7 @@ def _meaning(error: Exception, node: ast.expr | None, frame: FrameType) -> str:
     return ""
 
 
-def _quoted(error: Exception) -> str:
+def _quoted(error: BaseException) -> str:
     found = re.search(r"'([^']+)'", str(error))
     return found[1] if found else ""
 
@@ -228,7 +228,7 @@ def _turned(node: ast.BinOp, a: np.ndarray, b: np.ndarray) -> str:
     return ""
 
 
-def _of_call(error: Exception, node: ast.Call, frame: FrameType) -> str:
+def _of_call(error: BaseException, node: ast.Call, frame: FrameType) -> str:
     name = ast.unparse(node.func)
     described = [_described(arg, frame) for arg in node.args[:_SHOWN] if not isinstance(arg, ast.Starred)]
     if isinstance(error, np.linalg.LinAlgError) and "ingular" in str(error):

@@ -28,10 +28,17 @@ def _whole(array: np.ndarray) -> bool:
     return array.dtype.kind in "biu" or bool((array == np.rint(array)).all())
 
 
+def _reals(value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise TypeError("only real numbers can be set side by side")
+    return array.astype(float)
+
+
 def digits(got: Any, want: Any) -> int:
     """How many digits it takes to see that two values differ."""
     try:
-        ours, theirs = np.asarray(want, dtype=float), np.asarray(got, dtype=float)
+        ours, theirs = _reals(want), _reals(got)
         if ours.shape != theirs.shape:
             return 5
         off = np.abs(ours - theirs)
@@ -46,7 +53,7 @@ def digits(got: Any, want: Any) -> int:
 def first_apart(got: Any, want: Any, tolerance: float) -> str:
     """The first place of an array where two values part, with both of them there."""
     try:
-        ours, theirs = np.asarray(want, dtype=float), np.asarray(got, dtype=float)
+        ours, theirs = _reals(want), _reals(got)
     except (TypeError, ValueError):
         return ""
     if ours.shape != theirs.shape or ours.size < 4:

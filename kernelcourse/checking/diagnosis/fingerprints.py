@@ -13,6 +13,7 @@ import numpy as np
 
 from .behaviour import same
 
+_ARRAYS = ("right", "sums", "numbers", "costs", "lines", "line_numbers")
 FOLDER = "checking/diagnosis/data"
 
 
@@ -33,16 +34,19 @@ class Table:
     right: np.ndarray
     sums: np.ndarray
     numbers: np.ndarray  # of the sentences
+    costs: np.ndarray  # how far-fetched each change is
     lines: np.ndarray  # how the right sums move with a factor in front of a part
     line_numbers: np.ndarray
     sentences: tuple[tuple[str, str, tuple[int, ...]], ...]
 
     def match(self, sums: np.ndarray) -> Match | None:
         """The change whose sums are these."""
-        hits = np.flatnonzero(same(self.sums.astype(float), sums)) if len(self.sums) else []
-        if len(hits):
-            return Match(*self.sentences[self.numbers[hits[0]]])
-        return self._match_line(sums)
+        hits = np.flatnonzero(same(self.sums.astype(float), sums)) if len(self.sums) else np.zeros(0, dtype=int)
+        near = [int(hit) for hit in hits if self.costs[hit] < 2]
+        line = None if near else self._match_line(sums)
+        if line is not None or not len(hits):
+            return line
+        return Match(*self.sentences[self.numbers[near[0] if near else hits[0]]])
 
     def _match_line(self, sums: np.ndarray) -> Match | None:
         moved = sums - self.right
@@ -62,7 +66,7 @@ def write(path: Path, tables: dict[str, Table]) -> None:
     arrays: dict[str, np.ndarray] = {}
     words = {}
     for name, table in tables.items():
-        for field in ("right", "sums", "numbers", "lines", "line_numbers"):
+        for field in _ARRAYS:
             arrays[f"{name}.{field}"] = getattr(table, field)
         words[name] = {"digest": table.digest, "sentences": table.sentences}
     text = json.dumps(words, ensure_ascii=False, separators=(",", ":"))
@@ -83,7 +87,7 @@ def tables(notebook: str) -> dict[str, Table]:
         return {
             name: Table(
                 one["digest"],
-                *(kept[f"{name}.{field}"] for field in ("right", "sums", "numbers", "lines", "line_numbers")),
+                *(kept[f"{name}.{field}"] for field in _ARRAYS),
                 tuple((nudge, why, tuple(nodes)) for nudge, why, nodes in one["sentences"]),
             )
             for name, one in words.items()

@@ -102,13 +102,11 @@ def _of_words(known: Known) -> str:
 
 
 def _of_arrays(known: Known, it: str) -> str:
-    try:
-        for pair in known.pairs:
-            np.asarray(pair.got, dtype=float)
-            np.asarray(pair.want, dtype=float)
-    except (TypeError, ValueError):
+    if not all(_are_numbers(value) for pair in known.pairs for value in (pair.got, pair.want)):
         return ""
     named = "Y" + it[1:]
+    if sizes := _sizes(known, named):
+        return sizes
     if not known.telling:
         return _of_few(known, named)
     for words, wrong in _transforms(known):
@@ -126,6 +124,42 @@ def _asymmetric(known: Known, named: str) -> str:
 
     if all(symmetric(pair.want) for pair in known.pairs) and not all(symmetric(pair.got) for pair in known.pairs):
         return f"{named} is not symmetric, and the expected matrix always is."
+    return ""
+
+
+def _are_numbers(value: Any) -> bool:
+    try:
+        return np.asarray(value).dtype.kind in "biuf"
+    except ValueError:  # rows of different lengths
+        return False
+
+
+def _sizes(known: Known, named: str) -> str:
+    """Another number of entries than expected, in terms of the arguments."""
+    got = [np.shape(pair.got) for pair in known.pairs]
+    want = [np.shape(pair.want) for pair in known.pairs]
+    if got == want or {len(shape) for shape in got} != {len(shape) for shape in want} or len(set(map(len, want))) > 1:
+        return ""
+    for axis in range(len(want[0])):
+        ours, theirs = [shape[axis] for shape in want], [shape[axis] for shape in got]
+        if ours != theirs:
+            expected, found = _as_many_as(known, ours), _as_many_as(known, theirs)
+            if expected and found:
+                many = "entries" if len(want[0]) == 1 else ("rows", "columns", "layers")[axis]
+                return f"{named} has as many {many} as {found}; as many as {expected} are expected."
+    return ""
+
+
+def _as_many_as(known: Known, sizes: Sequence[int]) -> str:
+    for i, name in enumerate(known.names):
+        args = [pair.case.args[i] for pair in known.pairs]
+        if list(args) == list(sizes):
+            return f"`{name}` says"
+        shapes = [np.shape(arg) if isinstance(arg, (np.ndarray, list, tuple)) else () for arg in args]
+        for axis in range(min(map(len, shapes))):
+            if [shape[axis] for shape in shapes] == list(sizes):
+                flat = all(len(shape) == 1 for shape in shapes)
+                return f"`{name}` has {'entries' if flat else ('rows', 'columns', 'layers')[axis]}"
     return ""
 
 
