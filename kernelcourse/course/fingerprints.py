@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import copy
 import io
 import re
 import time
 import warnings
+import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +27,8 @@ import numpy as np
 from ..checking.checks import catalogue
 from ..checking.diagnosis.behaviour import PROJECTIONS, Probes, probes, projections, same
 from ..checking.diagnosis.edits import NUMPY, ROWS, TICK, Edit, edits, rows, with_ticks
-from ..checking.diagnosis.fingerprints import FOLDER, Table, write
-from ..checking.diagnosis.words import clause, joined
+from ..checking.diagnosis.fingerprints import FOLDER, Sentence, Table, read, write
+from ..checking.diagnosis.words import joined
 from ..checking.piece import Piece
 from ..seam import engine
 from .folder import Course
@@ -33,7 +36,6 @@ from .notebooks import read_source
 
 _PHRASE = re.compile(r"^\s*# `(.+?)`: (.+)$", re.MULTILINE)
 _SECONDS = 1.0  # for one change on all inputs: a loop that has lost its end
-_MOST_WORDS = 2  # places that a sentence names at most
 _THROUGHOUT = {
     "doubled": "2 * {0}",
     "halved": "{0} / 2",
@@ -50,13 +52,18 @@ _THROUGHOUT = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass
 class Solution:
     """The reference of one piece as its author wrote it."""
 
     function: ast.FunctionDef
     phrases: dict[str, str]  # an expression -> what it is
     namespace: dict[str, Any]
+
+    @cached_property
+    def number(self) -> int:
+        """A number that changes with the text and the words."""
+        return zlib.crc32(repr((ast.dump(self.function), sorted(self.phrases.items()))).encode())
 
 
 def solutions(source: Path) -> dict[str, Solution]:
@@ -187,7 +194,7 @@ class Found:
     sums: np.ndarray
     cost: int
     node: ast.AST
-    clause: str
+    change: tuple[str, str, str]  # kind, place, detail
 
 
 def detail(edit: Edit, places: Places) -> str:
@@ -256,6 +263,8 @@ class Runner:
 @engine("off")
 def table(piece: Piece, solution: Solution) -> Table:
     """The fingerprints of all changes of one piece's solution."""
+    solution = replace(solution, function=copy.deepcopy(solution.function))
+    number = solution.number
     places = Places(solution)
     with_ticks(solution.function)
     runner = Runner(piece, solution)
@@ -267,10 +276,11 @@ def table(piece: Piece, solution: Solution) -> Table:
     ]
     groups = _grouped(found)
     directions = _directions(places, runner, right)
-    said: dict[tuple[str, str, tuple[int, ...]], int] = {}
+    said: dict[Sentence, int] = {}
     numbers = [said.setdefault(sentence(places, group), len(said)) for group in groups]
     lines = [said.setdefault(_line_sentence(places, nodes), len(said)) for _, nodes in directions]
     return Table(
+        number,
         runner.found.digest(),
         right,
         np.array([group[0].sums for group in groups], dtype=np.float32).reshape(-1, PROJECTIONS),
@@ -296,7 +306,8 @@ def _changes(places: Places, runner: Runner) -> Iterator[Found]:
         with edit.made():
             sums = runner.sums()
         if sums is not None:
-            yield Found(sums, edit.cost, edit.place, clause(edit.kind, places.said(edit.place), detail(edit, places)))
+            change = edit.kind, places.said(edit.place), detail(edit, places)
+            yield Found(sums, edit.cost, edit.place, change)
     body = solution.function.body
     for name in places.arguments:
         for words, text in _THROUGHOUT.items():
@@ -305,7 +316,7 @@ def _changes(places: Places, runner: Runner) -> Iterator[Found]:
             solution.function.body = body
             if sums is not None:
                 node = next(n for n in places.nodes if isinstance(n, ast.Name) and n.id == name)
-                yield Found(sums, 1, node, f"`{name}` is {words} throughout")
+                yield Found(sums, 1, node, ("throughout", "", f"`{name}` {words} throughout"))
 
 
 def _is_expression(text: str) -> bool:
@@ -344,32 +355,26 @@ def _areas(places: Places, nodes: Sequence[ast.AST]) -> dict[int, tuple[ast.AST,
     }
 
 
-def sentence(places: Places, group: Sequence[Found]) -> tuple[str, str, tuple[int, ...]]:
-    """Nudge, diagnosis and nodes of changes that do the same."""
+def sentence(places: Places, group: Sequence[Found]) -> Sentence:
+    """What is said of changes that do the same."""
     plainest = [one for one in group if one.cost == group[0].cost]
-    areas = _areas(places, [one.node for one in plainest])
-    nodes = tuple(sorted(places.number[id(area)] for area, _ in areas.values()))
-    words = list(dict.fromkeys(words for _, words in areas.values()))
-    clauses = list(dict.fromkeys(one.clause for one in plainest))
-    why = f"Your results are exactly those that come if {clauses[0]}."
+    areas = list(_areas(places, [one.node for one in plainest]).values())
+    words = tuple(dict.fromkeys(words for _, words in areas))
+    changes = [group[0].change]
     if len(words) == 2:
-        second = next(one.clause for one in plainest if not places.inside(one.node, next(iter(areas.values()))[0]))
-        why = f"{why[:-1]}; it is the same if {second}."
-    elif len(words) > 2:
-        why = f"{why[:-1]}; other changes do the same."
-    return nudge(words), why, nodes
+        own = next(area for area, _ in areas if places.inside(group[0].node, area))
+        changes.append(next(one.change for one in plainest if not places.inside(one.node, own)))
+    return Sentence(words, _numbers(places, areas), tuple(changes))
 
 
-def nudge(words: Sequence[str]) -> str:
-    """Where to look."""
-    return f"Look at {joined(list(words[:_MOST_WORDS]), 'or at')}."
+def _numbers(places: Places, areas: Sequence[tuple[ast.AST, str]]) -> tuple[int, ...]:
+    return tuple(sorted(places.number[id(area)] for area, _ in areas))
 
 
-def _line_sentence(places: Places, nodes: Sequence[ast.AST]) -> tuple[str, str, tuple[int, ...]]:
-    areas = _areas(places, nodes)
-    words = list(dict.fromkeys(words for _, words in areas.values()))
-    numbers = tuple(sorted(places.number[id(area)] for area, _ in areas.values()))
-    return nudge(words), f"Your results are exactly those that come if {places.said(nodes[0])} is {{change}}.", numbers
+def _line_sentence(places: Places, nodes: Sequence[ast.AST]) -> Sentence:
+    areas = list(_areas(places, nodes).values())
+    words = tuple(dict.fromkeys(words for _, words in areas))
+    return Sentence(words, _numbers(places, areas), (("factor", places.said(nodes[0]), ""),))
 
 
 def _directions(
@@ -403,18 +408,21 @@ def _directions(
 
 @engine("off")
 def build(course: Course, assignment: str) -> list[Path]:
-    """Write the fingerprints of an assignment; return the files."""
+    """Bring the fingerprints of an assignment up to date; return the files."""
+    folder = course.root / "kernelcourse" / FOLDER
     written = []
     for source in course.sources(assignment):
         module = catalogue(source.stem)
-        known = solutions(source)
-        tables = {
-            piece.name: table(piece, known[piece.name])
-            for piece in module.PIECES
-            if isinstance(piece, Piece) and piece.name in known
-        }
-        path = course.root / "kernelcourse" / FOLDER / f"{module.__name__.rpartition('.')[2]}.npz"
-        write(path, tables)
-        written.append(path)
+        path = folder / f"{module.__name__.rpartition('.')[2]}.npz"
+        known, kept = solutions(source), read(path.read_bytes()) if path.exists() else {}
+        pieces = [piece for piece in module.PIECES if isinstance(piece, Piece) and piece.name in known]
+        stale = [piece for piece in pieces if not _is_current(piece, known[piece.name], kept.get(piece.name))]
+        if stale or len(kept) != len(pieces):
+            fresh = {piece.name: table(piece, known[piece.name]) for piece in stale}
+            write(path, {piece.name: fresh.get(piece.name) or kept[piece.name] for piece in pieces})
+            written.append(path)
     return written
 
+
+def _is_current(piece: Piece, solution: Solution, kept: Table | None) -> bool:
+    return kept is not None and (kept.source, kept.digest) == (solution.number, probes(piece).digest())

@@ -1,7 +1,7 @@
 """Make the students' notebooks from the solutions: nbgrader takes the solutions and hidden tests out.
 
 Without --term the numbers are those of the book; with it, data and test cases are drawn anew from a seed that belongs
-to the term.
+to the term. In the course's own repository the fingerprints of mistakes, which the hints stand on, are brought up to date.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from . import fingerprints
 from .engine import load_config, nbgrader_api, succeed
 from .folder import Course, add_course_argument
 from .notebooks import pair, read_source, replace_file, set_seed, term_seed, write_notebook
@@ -27,6 +28,9 @@ def run(args: argparse.Namespace) -> int:
     for assignment in args.assignments or course.assignments():
         for notebook in release(course, assignment, term=args.term):
             print(notebook.relative_to(course.root))
+        if (course.root / "kernelcourse" / "checking").is_dir():
+            for table in fingerprints.build(course, assignment):
+                print(table.relative_to(course.root))
     return 0
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from kernelcourse.checking.cases import case_generator
 from kernelcourse.checking.checks import catalogue
+from kernelcourse.checking.diagnosis.edits import NUMPY, edits
 from kernelcourse.checking.piece import Piece
 from kernelcourse.course.fingerprints import solutions
 from kernelcourse.course.folder import Course
@@ -108,13 +109,22 @@ def examine(piece, function):
     return result, time.perf_counter() - start
 
 
+def new_mutants(function):
+    """The mutants without those few that happen to be a change that the diagnosis tries."""
+    tried = set()
+    for edit in edits(function):
+        with edit.made():
+            tried.add(ast.unparse(function).replace(NUMPY, "np"))
+    return [mutant for mutant in mutants(function) if ast.unparse(mutant.function) not in tried]
+
+
 def score_mutants(stem, known, equivalent):
     for piece in catalogue(stem).PIECES:
         if not isinstance(piece, Piece):
             continue
         solution = known[piece.name]
         nodes = positions(solution.function)
-        for number, mutant in enumerate(mutants(solution.function)):
+        for number, mutant in enumerate(new_mutants(solution.function)):
             key = (stem, piece.name, mutant.operator, mutant.text)
             try:
                 function = compiled(mutant.function, solution.namespace, f"{piece.name}-{number}")

@@ -27,6 +27,7 @@ def mutants(function: ast.FunctionDef) -> Iterator[Mutant]:
     """Every mutant of a function, always in the same order."""
     for node in list(ast.walk(function)):
         for operator, new in _changes(node, function):
+            new = ast.fix_missing_locations(ast.copy_location(new, node))
             changed = _replaced(function, node, new)
             if ast.unparse(changed) != ast.unparse(function):
                 yield Mutant(changed, operator, node, f"{_head(node)} -> {_head(new)}")

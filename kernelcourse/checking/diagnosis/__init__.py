@@ -23,7 +23,7 @@ from ..comparing import difference
 from .behaviour import probes, projections
 from .conditions import condition
 from .dependence import dependence
-from .errors import failure
+from .errors import failure, without_paths
 from .example import burden
 from .fingerprints import tables
 from .relations import Known, Pair, relation
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..piece import Piece
 
 SECONDS = 0.25  # of this thread's own time, for one diagnosis: the same hint on a busy machine
+WORDS = 40  # of a nudge, at most
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,10 @@ def _failed(attempt: Attempt) -> Diagnosis | None:
     runs = where.replace("It is right", "It runs").replace("It is wrong", "It stops") if where else ""
     why = " ".join(filter(None, [found.meaning, runs, _repair_words(place)]))
     spans = (found.span, *(place.spans if place else ()))
-    return Diagnosis(f"{line}{found.meaning}", why, "error", spans=spans)
+    nudge = f"{line}{found.meaning}"
+    if len(nudge.split()) > WORDS:
+        nudge = found.meaning
+    return Diagnosis(without_paths(nudge), without_paths(why), "error", spans=spans)
 
 
 def _substituted(attempt: Attempt) -> Diagnosis | None:
@@ -148,7 +152,7 @@ def _place(attempt: Attempt) -> Place | None:
 
 
 def _repair_words(place: Place | None) -> str:
-    return f"One change is enough: it is right on all inputs once {place.clause}." if place else ""
+    return f"One change is enough: it is right on all inputs with {place.change}." if place else ""
 
 
 def _repaired(attempt: Attempt) -> Diagnosis | None:

@@ -163,7 +163,8 @@ def _meaning(error: BaseException, node: ast.expr | None, frame: FrameType) -> s
     if isinstance(node, ast.BinOp):
         return _of_operator(node, frame)
     if isinstance(node, ast.Subscript) and isinstance(error, (IndexError, KeyError, TypeError)):
-        return f"Here {_described(node.value, frame)}, and the index {_described(node.slice, frame)}."
+        parts = [_described(part, frame) for part in (node.value, node.slice) if not isinstance(part, ast.Slice)]
+        return f"Here {' and '.join(part for part in parts if ' is ' in part)}." if " is " in "".join(parts) else ""
     if isinstance(node, ast.Call):
         return _of_call(error, node, frame)
     if isinstance(error, RecursionError):
@@ -200,7 +201,10 @@ def _attribute(node: ast.Attribute, frame: FrameType) -> str:
 
 def _of_operator(node: ast.BinOp, frame: FrameType) -> str:
     left, right = _described(node.left, frame), _described(node.right, frame)
-    start = f"{left} and {right}"
+    known = [text for text in (left, right) if " is " in text]
+    start = " and ".join(known)
+    if not known:
+        return ""
     try:
         a, b = np.asarray(_value(node.left, frame)), np.asarray(_value(node.right, frame))
     except Exception:  # noqa: BLE001 - shapes that are not known are not compared

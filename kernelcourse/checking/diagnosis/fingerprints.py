@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from .behaviour import same
+from .words import change, joined
 
 _ARRAYS = ("right", "sums", "numbers", "costs", "lines", "line_numbers")
+_MOST = 2  # places that a nudge names
 FOLDER = "checking/diagnosis/data"
 
 
@@ -27,9 +29,29 @@ class Match:
 
 
 @dataclass(frozen=True)
+class Sentence:
+    """What is said of changes that do the same: where they are, and the plainest of them."""
+
+    areas: tuple[str, ...]
+    nodes: tuple[int, ...]
+    changes: tuple[tuple[str, str, str], ...]  # one, or two at different places: kind, place, detail
+
+    def match(self, detail: str = "") -> Match:
+        """The sentence with a number in it, if it waits for one."""
+        said = [change(kind, it, detail or about) for kind, it, about in self.changes]
+        why = f"Your results are exactly those that come with {said[0]}"
+        if len(said) > 1:
+            why += f"; or, which is the same, with {said[1]}"
+        elif len(self.areas) > 1:
+            why += "; other changes do the same"
+        return Match(f"Look at {joined(self.areas[:_MOST], 'or at')}.", f"{why}.", self.nodes)
+
+
+@dataclass(frozen=True)
 class Table:
     """What is kept of one piece: sums of what each change gives, and a sentence on it."""
 
+    source: int  # a number that changes with the solution
     digest: int  # of the inputs: with others the sums mean nothing
     right: np.ndarray
     sums: np.ndarray
@@ -37,7 +59,7 @@ class Table:
     costs: np.ndarray  # how far-fetched each change is
     lines: np.ndarray  # how the right sums move with a factor in front of a part
     line_numbers: np.ndarray
-    sentences: tuple[tuple[str, str, tuple[int, ...]], ...]
+    sentences: tuple[Sentence, ...]
 
     def match(self, sums: np.ndarray) -> Match | None:
         """The change whose sums are these."""
@@ -46,17 +68,14 @@ class Table:
         line = None if near else self._match_line(sums)
         if line is not None or not len(hits):
             return line
-        return Match(*self.sentences[self.numbers[near[0] if near else hits[0]]])
+        return self.sentences[self.numbers[near[0] if near else hits[0]]].match()
 
     def _match_line(self, sums: np.ndarray) -> Match | None:
         moved = sums - self.right
         for line, number in zip(self.lines, self.line_numbers, strict=True):
             factor = float(moved @ line / (line @ line))
             if np.abs(moved - factor * line).max() <= 1e-7 * (1 + np.abs(moved).max()) and abs(factor) > 1e-6:
-                nudge, why, nodes = self.sentences[number]
-                times = 1 + factor
-                change = "left out" if abs(times) < 1e-6 else f"multiplied by {times:.4g}"
-                return Match(nudge, why.format(change=change), nodes)
+                return self.sentences[number].match(f"{1 + factor:.4g}")
         return None
 
 
@@ -68,7 +87,7 @@ def write(path: Path, tables: dict[str, Table]) -> None:
     for name, table in tables.items():
         for field in _ARRAYS:
             arrays[f"{name}.{field}"] = getattr(table, field)
-        words[name] = {"digest": table.digest, "sentences": table.sentences}
+        words[name] = {"source": table.source, "digest": table.digest, "sentences": [asdict(sentence) for sentence in table.sentences]}
     text = json.dumps(words, ensure_ascii=False, separators=(",", ":"))
     arrays["words"] = np.frombuffer(text.encode(), dtype=np.uint8)
     buffer = io.BytesIO()
@@ -80,15 +99,22 @@ def write(path: Path, tables: dict[str, Table]) -> None:
 def tables(notebook: str) -> dict[str, Table]:
     """The tables of a catalogue, by piece; none where none were made."""
     resource = files("kernelcourse").joinpath(*FOLDER.split("/"), f"{notebook}.npz")
-    if not resource.is_file():
-        return {}
-    with np.load(io.BytesIO(resource.read_bytes()), allow_pickle=False) as kept:
+    return read(resource.read_bytes()) if resource.is_file() else {}
+
+
+def read(content: bytes) -> dict[str, Table]:
+    """The tables of a file."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as kept:
         words = json.loads(kept["words"].tobytes())
         return {
             name: Table(
+                one["source"],
                 one["digest"],
                 *(kept[f"{name}.{field}"] for field in _ARRAYS),
-                tuple((nudge, why, tuple(nodes)) for nudge, why, nodes in one["sentences"]),
+                tuple(
+                    Sentence(tuple(said["areas"]), tuple(said["nodes"]), tuple(map(tuple, said["changes"])))
+                    for said in one["sentences"]
+                ),
             )
             for name, one in words.items()
         }

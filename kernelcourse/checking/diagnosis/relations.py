@@ -153,7 +153,7 @@ def _sizes(known: Known, named: str) -> str:
 def _as_many_as(known: Known, sizes: Sequence[int]) -> str:
     for i, name in enumerate(known.names):
         args = [pair.case.args[i] for pair in known.pairs]
-        if list(args) == list(sizes):
+        if all(isinstance(arg, int) for arg in args) and args == list(sizes):
             return f"`{name}` says"
         shapes = [np.shape(arg) if isinstance(arg, (np.ndarray, list, tuple)) else () for arg in args]
         for axis in range(min(map(len, shapes))):
@@ -358,9 +358,10 @@ def _upper(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 _PARTS: tuple[tuple[str, Callable[[np.ndarray], Any]], ...] = (
-    ("{it} is right on the diagonal; what is wrong lies off it.", _diagonal),
     ("{it} is right off the diagonal; only the diagonal is wrong.", _turned(_diagonal)),
     ("{it} is right on and above the diagonal; below it, it is not.", _upper),
+    ("{it} is right on and below the diagonal; above it, it is not.", lambda m: _upper(m.T)),
+    ("{it} is right on the diagonal; what is wrong lies off it.", _diagonal),
     ("{it} is wrong in its last entry or row only.", lambda m: (m[:-1], m[-1:]) if m.ndim else None),
     ("{it} is wrong in its first entry or row only.", lambda m: (m[1:], m[:1]) if m.ndim else None),
     ("{it} is right in its first entry or row, and then no more.", lambda m: (m[:1], m[1:]) if m.ndim else None),

@@ -18,7 +18,7 @@ import numpy as np
 from ..calling import Outcome, watched
 from ..comparing import difference
 from .edits import NUMPY, ROWS, TICK, Edit, edits, rows, with_ticks
-from .words import clause
+from .words import change
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Place:
 
     line: int
     text: str  # what stands there
-    clause: str
+    change: str
     lines: tuple[int, ...]  # of all changes that are as plain
     spans: tuple[tuple[int, int, int, int], ...]
 
@@ -125,7 +125,7 @@ def _place(source: Source, found: Sequence[Edit]) -> Place:
     spans = tuple(dict.fromkeys(_span(edit.place) for edit in found if _order(edit) == _order(best)))
     text = _shortened(ast.get_source_segment(source.text, best.place) or ast.unparse(best.place))
     lines = tuple(sorted({span[0] for span in spans}))
-    said = clause(best.kind, f"`{text}` in line {_span(best.place)[0]}", _detail(best, source.text))
+    said = change(best.kind, f"`{text}` in line {_span(best.place)[0]}", _detail(best, source.text))
     return Place(_span(best.place)[0], text, said, lines, spans)
 
 

@@ -2,78 +2,81 @@
 
 from __future__ import annotations
 
-# {it} is the place, {detail} what the change is about. Each reads after "Your results are exactly those that come if".
-CLAUSES = {
-    "minus": "the sign of {it} is reversed",
-    "twice": "{it} is doubled",
-    "half": "{it} is halved",
-    "square": "{it} is squared",
-    "root": "the square root of {it} is taken",
-    "nothing": "{it} is left out (zero in its place)",
-    "one": "{it} is left out (1 in its place)",
-    "inverse": "{it} is turned into its inverse, 1 over it",
-    "transpose": "{it} is transposed",
-    "rows": "{it} is multiplied by the number of rows, n",
-    "per row": "{it} is divided by the number of rows, n",
-    "absolute": "the absolute value of {it} is taken",
-    "plus one": "1 is added to {it}",
-    "minus one": "1 is taken from {it}",
-    "complement": "1 minus {it} stands in its place",
-    "exp": "the exponential of {it} is taken",
-    "log": "the logarithm of {it} is taken",
-    "backwards": "{it} is read backwards",
-    "sum": "{it} is summed up",
-    "mean": "{it} is averaged",
-    "diagonal": "only the diagonal of {it} is used",
-    "sign": "only the sign of {it} is used",
-    "plus": "{detail} is added to {it}",
-    "less": "{detail} is subtracted from {it}",
-    "times": "{it} is multiplied by {detail}",
-    "over": "{it} is divided by {detail}",
-    "matrix times": "{it} is multiplied, as a matrix, by {detail}",
-    "operator": "{it} is made with the operator {detail}",
-    "turned": "the two sides of {it} change places",
-    "grouping": "{it} is grouped in another way (parentheses)",
-    "comparison": "the comparison in {it} is {detail}",
-    "connective": "`and` and `or` change places in {it}",
-    "number": "the number {detail} stands in the place of {it}",
-    "function": "{it} is computed with {detail}",
-    "order of arguments": "the arguments of {it} change places",
-    "order of values": "the values of {it} come in another order",
-    "order of indices": "the two indices of {it} change places",
-    "row for column": "a column stands in the place of a row in {it}",
-    "keyword": "{detail} is not given in {it}",
-    "axis": "{it} runs along axis {detail}",
-    "one less": "{it} ends one step earlier",
-    "one more": "{it} ends one step later",
-    "from one": "{it} begins with 1",
-    "from nought": "{it} begins with 0",
-    "once": "{it} takes one step only",
-    "bound": "{it} has one bound less",
-    "part": "{detail} is left out of {it}",
-    "other": "{detail} stands in the place of {it}",
-    "left out": "{it} is left out",
-    "set": "{it} sets the value in the place of adding to it",
-    "added": "{it} adds to the value in the place of setting it",
-    "always": "{it} is done always, whatever the condition says",
-    "never": "{it} is never done",
-    "condition turned": "the condition of {it} is turned round",
-    "one pass": "{it} ends after one pass",
-    "last line after the loop": "the last line of {it} comes after the loop",
+from collections.abc import Sequence
+
+# {it} is the place, {detail} what the change is about. Each reads after "with".
+CHANGES = {
+    "minus": "the sign of {it} reversed",
+    "twice": "{it} doubled",
+    "half": "{it} halved",
+    "square": "{it} squared",
+    "root": "the square root of {it}",
+    "nothing": "{it} left out (zero in its place)",
+    "one": "{it} left out (1 in its place)",
+    "inverse": "{it} turned into 1 over it",
+    "transpose": "{it} transposed",
+    "rows": "{it} multiplied by n, the number of rows",
+    "per row": "{it} divided by n, the number of rows",
+    "absolute": "the absolute value of {it}",
+    "plus one": "1 added to {it}",
+    "minus one": "1 taken from {it}",
+    "complement": "1 minus {it}",
+    "exp": "the exponential of {it}",
+    "log": "the logarithm of {it}",
+    "backwards": "{it} in reversed order",
+    "sum": "the sum of {it}",
+    "mean": "the mean of {it}",
+    "diagonal": "only the diagonal of {it}",
+    "sign": "only the sign of {it}",
+    "plus": "{detail} added to {it}",
+    "less": "{detail} subtracted from {it}",
+    "times": "{it} multiplied by {detail}",
+    "over": "{it} divided by {detail}",
+    "matrix times": "{it} multiplied, as a matrix, by {detail}",
+    "factor": "{it} multiplied by {detail}",
+    "operator": "another operator, {detail}, in {it}",
+    "turned": "the two sides of {it} exchanged",
+    "grouping": "other parentheses in {it}",
+    "comparison": "the comparison {detail} in {it}",
+    "connective": "`and` and `or` exchanged in {it}",
+    "number": "the number {detail} in the place of {it}",
+    "function": "{detail} in {it}",
+    "order of arguments": "the two arguments of {it} exchanged",
+    "order of values": "another order of the values in {it}",
+    "order of indices": "the two indices of {it} exchanged",
+    "row for column": "a column in the place of a row in {it}",
+    "keyword": "no {detail} in {it}",
+    "axis": "axis {detail} in {it}",
+    "one less": "one step less in {it}",
+    "one more": "one step more in {it}",
+    "from one": "{it} that begins with 1",
+    "from nought": "{it} that begins with 0",
+    "once": "one step only in {it}",
+    "bound": "one bound less in {it}",
+    "part": "{detail} left out of {it}",
+    "other": "{detail} in the place of {it}",
+    "left out": "{it} left out",
+    "set": "{it} that sets the value and does not add to it",
+    "added": "{it} that adds to the value and does not replace it",
+    "always": "{it} done always, whatever its condition says",
+    "never": "{it} never done",
+    "condition turned": "the condition of {it} turned round",
+    "one pass": "one pass only of {it}",
+    "last line after the loop": "the last line of {it} after the loop",
     "throughout": "{detail}",
 }
 
 
-def clause(kind: str, it: str, detail: str) -> str:
-    """The change as a clause.
+def change(kind: str, it: str, detail: str) -> str:
+    """A change in words.
 
-    >>> clause("twice", "the penalty", "")
-    'the penalty is doubled'
+    >>> change("twice", "the penalty", "")
+    'the penalty doubled'
     """
-    return CLAUSES[kind].format(it=it, detail=detail)
+    return CHANGES[kind].format(it=it, detail=detail.removesuffix(f" in {it}"))
 
 
-def joined(words: list[str], last: str = "and") -> str:
+def joined(words: Sequence[str], last: str = "and") -> str:
     """A list of words as people say it.
 
     >>> joined(["a", "b", "c"])
