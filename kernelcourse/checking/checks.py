@@ -60,7 +60,6 @@ class Checks:
             return Partial(results)
         raise CheckFailed(Verdict(results))
 
-
     def _examine(self, name: str, answer: Callable[..., Any], hidden: bool, seconds: float) -> Result:
         rng = case_generator(self.seed, name, hidden=hidden)
         return self.pieces[name].examine(answer, rng, hidden=hidden, seconds=seconds)

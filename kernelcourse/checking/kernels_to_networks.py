@@ -397,8 +397,8 @@ PIECES = (
             ),
             Mistake(
                 overflowing_scores,
-                "This is right as long as the scores are small; for large ones exp overflows. Subtract the largest score "
-                "of each row first, as in your softmax: the probabilities stay the same.",
+                "This is right as long as the scores are small; for large ones exp overflows. Subtract the largest "
+                "score of each row first, as in your softmax: the probabilities stay the same.",
             ),
             Mistake(
                 derivative_forgotten,

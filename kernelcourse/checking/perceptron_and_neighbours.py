@@ -433,8 +433,8 @@ PIECES = (
         [
             Mistake(
                 zero_is_right,
-                "Nothing is ever learned here: α stays 0 on every input. With α = 0 every score is 0, and that counts as a "
-                "mistake: line 4 of algorithm 1 has y_i f(x_i) ≤ 0, and line 5 adds 1 to α_i.",
+                "Nothing is ever learned here: α stays 0 on every input. With α = 0 every score is 0, and that counts "
+                "as a mistake: line 4 of algorithm 1 has y_i f(x_i) ≤ 0, and line 5 adds 1 to α_i.",
             ),
             Mistake(
                 labels_missing_in_the_sum,

@@ -42,8 +42,8 @@ class Piece:
 
     `cases(rng)` yields the inputs; the largest is tried again as non-contiguous and as read-only arrays. Answers may
     differ from the reference by `tolerance * max(1, largest magnitude)`, for the reason stated. `allows` names the
-    functions of the library that an answer may call. Where several answers are right, `settle(got, want)` returns `want`
-    for each of them, and otherwise what it got.
+    functions of the library that an answer may call. Where several answers are right, `settle(got, want)` returns
+    `want` for each of them, and otherwise what it got.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Make the students' notebooks from the solutions: nbgrader takes the solutions and hidden tests out.
 
 Without --term the numbers are those of the book; with it, data and test cases are drawn anew from a seed that belongs
-to the term. In the course's own repository the fingerprints of mistakes, which the hints stand on, are brought up to date.
+to the term. In the course's own repository the fingerprints of mistakes, which hints stand on, are brought up to date.
 """
 
 from __future__ import annotations

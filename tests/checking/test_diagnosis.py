@@ -54,7 +54,13 @@ def examine(notebook, name, text):
             "`lam`",
         ),
         ("objective", "return sum((Phi @ w - t) ** 2) / 2 + 0.7 * lam * w @ w", "substitution", "the penalty", "1.4"),
-        ("gradient", "return -Phi.T @ (t - Phi @ w) + lam * w.round(2)", "place", "line 2, at `w.round(2)`", "`round` left out"),
+        (
+            "gradient",
+            "return -Phi.T @ (t - Phi @ w) + lam * w.round(2)",
+            "place",
+            "line 2, at `w.round(2)`",
+            "`round` left out",
+        ),
         ("gradient", "return Phi.T @ (Phi @ w - t) * len(w) + 0 * lam", "dependence", "does not depend on `lam`", ""),
         (
             "gradient",
@@ -116,7 +122,10 @@ def test_a_relation_is_said_only_if_it_holds_on_all_inputs(wrong, said):
 
 def test_a_term_that_is_missing_from_a_count_is_named():
     cases = [Case((n, d)) for n, d in [(2, 3), (3, 5), (7, 2), (4, 4), (9, 5)]]
-    pairs = [Pair(case, case.args[0] ** 2 * case.args[1], case.args[0] ** 2 * case.args[1] + case.args[0] ** 3 / 3) for case in cases]
+    pairs = [
+        Pair(case, case.args[0] ** 2 * case.args[1], case.args[0] ** 2 * case.args[1] + case.args[0] ** 3 / 3)
+        for case in cases
+    ]
     assert relation(Known(pairs, ["n", "d"], 1e-9)) == "Your result is too small by exactly 0.3333 · `n`³."
 
 
@@ -146,7 +155,9 @@ def test_what_a_result_depends_on_is_told_from_changed_inputs(wrong, said):
 def test_no_message_holds_a_folder_of_the_machine():
     assert without_paths(r"cannot open C:\Users\ada\notes\x.txt") == "cannot open x.txt"
     one = Piece("size", 1, lambda X: X.sum(), lambda rng: [Case((rng.normal(size=(2, 2)),))])
-    result = one.examine(written("def answer(X):\n    return open('/'.join(['', 'home', 'ada', 'x.txt']))\n"), np.random.default_rng(0))
+    result = one.examine(
+        written("def answer(X):\n    return open('/'.join(['', 'home', 'ada', 'x.txt']))\n"), np.random.default_rng(0)
+    )
     assert "/home" not in result.text + result.why + result.html and "x.txt" in result.problem
 
 

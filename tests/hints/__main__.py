@@ -30,7 +30,6 @@ from tests.hints.operators import Mutant, mutants
 
 ROOT = Path(__file__).parents[2]
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
-LEVELS = ("None", "shape")
 
 
 @dataclass
@@ -65,7 +64,11 @@ def outcome(result):
         return "catalogue"
     if result.diagnosis:
         return result.diagnosis.kind
-    if "Is a `return` missing" in result.problem or "changed its argument" in result.problem or "tries to write" in result.problem:
+    if (
+        "Is a `return` missing" in result.problem
+        or "changed its argument" in result.problem
+        or "tries to write" in result.problem
+    ):
         return "verdict"
     return "vague"
 
@@ -91,14 +94,8 @@ def names_a_wrong_place(result, mutant: Mutant, nodes, function):
 
 
 def overlaps(spans, mutant, function):
-    """Whether the lines that a hint names hold the statement that was changed."""
-    statement = next(
-        node for node in ast.walk(function) if isinstance(node, ast.stmt) and mutant.node in ast.walk(node) and not isinstance(node, ast.FunctionDef | ast.For | ast.While | ast.If)
-    ) if any(mutant.node in ast.walk(n) for n in ast.walk(function) if isinstance(n, ast.stmt) and not isinstance(n, ast.FunctionDef | ast.For | ast.While | ast.If)) else None
-    if statement is None:
-        return True
-    body = ast.unparse(mutant.function).splitlines()
-    plain = ast.unparse(function).splitlines()
+    """Whether the lines that a hint names hold a line that was changed."""
+    body, plain = ast.unparse(mutant.function).splitlines(), ast.unparse(function).splitlines()
     changed = {i + 1 for i, line in enumerate(body) if i >= len(plain) or line != plain[i]}
     return any(set(range(span[0], span[2] + 1)) & changed for span in spans)
 
@@ -138,7 +135,14 @@ def score_mutants(stem, known, equivalent):
                 yield Score(piece.name, text, kind)
                 continue
             wrong = names_a_wrong_place(result, mutant, nodes, solution.function)
-            yield Score(piece.name, f"{mutant.operator}: {mutant.text}", outcome(result), wrong, seconds, result.nudge + " | " + result.hint)
+            yield Score(
+                piece.name,
+                f"{mutant.operator}: {mutant.text}",
+                outcome(result),
+                wrong,
+                seconds,
+                result.nudge + " | " + result.hint,
+            )
 
 
 def score_slips(stem):
@@ -180,11 +184,15 @@ def main(arguments=None):
     parser.add_argument("--slips", action="store_true", help="the slips only")
     args = parser.parse_args(arguments)
     course = Course(ROOT)
-    equivalent = {
-        (one["notebook"], one["piece"], one["operator"], change)
-        for one in tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["equivalent"]
-        for change in one["changes"]
-    } if EQUIVALENT.exists() else set()
+    equivalent = (
+        {
+            (one["notebook"], one["piece"], one["operator"], change)
+            for one in tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["equivalent"]
+            for change in one["changes"]
+        }
+        if EQUIVALENT.exists()
+        else set()
+    )
     print(HEAD)
     all_scores, all_slips = [], []
     for assignment in course.assignments():
@@ -198,11 +206,14 @@ def main(arguments=None):
         all_slips += slips
         if args.show:
             for one in [*scores, *slips]:
-                print(f"   {one.outcome}{' WRONG' if one.wrong else ''} {one.seconds:.2f}s {one.piece} [{one.text}] {one.hint}", file=sys.stderr)
+                mark = " WRONG" if one.wrong else ""
+                print(f"   {one.outcome}{mark} {one.seconds:.2f}s {one.piece} [{one.text}] {one.hint}", file=sys.stderr)
     print(row("all", all_scores, all_slips))
     print("\nkinds of hints:", dict(Counter(one.outcome for one in all_scores)), file=sys.stderr)
     slow = sorted((one.seconds for one in [*all_scores, *all_slips]), reverse=True)
-    print(f"slowest checks: {', '.join(f'{s:.2f}' for s in slow[:5])} s; median {np.median(slow):.3f} s", file=sys.stderr)
+    print(
+        f"slowest checks: {', '.join(f'{s:.2f}' for s in slow[:5])} s; median {np.median(slow):.3f} s", file=sys.stderr
+    )
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Mistakes to score the hints with. None of them is one that the diagnosis tries (`kernelcourse.checking.diagnosis.edits`).
+"""Mistakes to score the hints with; none of them is one that the diagnosis tries.
 
 What people do beyond a wrong sign: parentheses that move, names that are mixed up throughout, numbers that are a little
 off, lines in the wrong order, indices that are shifted, a value that is stale, a step that is done twice.
@@ -10,6 +10,7 @@ import ast
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 
@@ -89,9 +90,9 @@ def _functions(function: ast.FunctionDef) -> set[int]:
 def _changes(node: ast.AST, function: ast.FunctionDef) -> Iterator[tuple[str, ast.AST]]:
     if isinstance(node, ast.BinOp):
         yield from _moved_parentheses(node)
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
-        if node.value not in (0, 1) and id(node) not in _functions(function):
-            yield "number times 1.5", ast.Constant(node.value * 1.5)
+    is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value not in (0, 1)
+    if is_number and id(node) not in _functions(function):
+        yield "number times 1.5", ast.Constant(node.value * 1.5)
     if id(node) in _functions(function) or _is_module(node):
         return
     if isinstance(node, (ast.BinOp, ast.Call)) and _is_value(node):
@@ -132,7 +133,10 @@ def _calls(node: ast.Call) -> Iterator[tuple[str, ast.AST]]:
         yield "applied twice", ast.Call(node.func, [node], [])
         yield "argument doubled", ast.Call(node.func, [_text("E + E", E=node.args[0])], [])
     if name in ("sum", "mean") and node.args:
-        yield "absolute values summed", ast.Call(node.func, [_text("abs(E)", E=node.args[0]), *node.args[1:]], node.keywords)
+        yield (
+            "absolute values summed",
+            ast.Call(node.func, [_text("abs(E)", E=node.args[0]), *node.args[1:]], node.keywords),
+        )
     if name in ("solve",):
         yield "inverse of the inverse", _text("A @ B", A=node.args[0], B=node.args[1])
     if name == "range" and len(node.args) == 1:
@@ -152,7 +156,7 @@ def _loop(node: ast.For, order: ast.expr) -> ast.For:
 def _throughout(function: ast.FunctionDef) -> Iterator[Mutant]:
     """Two arguments mixed up in the whole function."""
     names = [arg.arg for arg in function.args.args]
-    for one, other in zip(names, names[1:], strict=False):
+    for one, other in pairwise(names):
         changed = copy.deepcopy(function)
         swap = {one: other, other: one}
         for node in ast.walk(changed):

@@ -38,7 +38,7 @@ WORDS = 40  # of a nudge, at most
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Where to look, and on request why. The rest is for the scorer: what kind of sentence it is and what it is about."""
+    """Where to look, and on request why. The rest is for the scorer: the kind of sentence and what it is about."""
 
     nudge: str
     why: str
@@ -120,7 +120,9 @@ def _failed(attempt: Attempt) -> Diagnosis | None:
         return None
     line = f"In line {found.line}, at `{found.text}`: " if found.text and len(found.text) <= 60 else ""
     place = _place(attempt)
-    where = condition([outcome.case for outcome in attempt.outcomes], [outcome.error is None for outcome in attempt.outcomes])
+    where = condition(
+        [outcome.case for outcome in attempt.outcomes], [outcome.error is None for outcome in attempt.outcomes]
+    )
     runs = where.replace("It is right", "It runs").replace("It is wrong", "It stops") if where else ""
     why = " ".join(filter(None, [found.meaning, runs, _repair_words(place)]))
     spans = (found.span, *(place.spans if place else ()))

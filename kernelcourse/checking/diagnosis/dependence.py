@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,9 @@ def dependence(
     function: Callable[[Case], Any], reference: Callable[..., Any], cases: Sequence[Case], names: Sequence[str]
 ) -> str:
     """A sentence on an argument that has no effect, or that has one and should not, or another than it should."""
-    chosen = sorted((case for case in cases if not case.strided and not case.frozen), key=lambda case: -case.size)[:_FEW]
+    chosen = sorted((case for case in cases if not case.strided and not case.frozen), key=lambda case: -case.size)[
+        :_FEW
+    ]
     for words, change in _changes(names):
         found = [_effect(function, reference, case, change) for case in chosen]
         effects = [one for one in found if one is not None]
@@ -32,16 +35,17 @@ def dependence(
 
 def _changes(names: Sequence[str]) -> Iterator[tuple[str, Callable[[Case], Case | None]]]:
     for i, name in enumerate(names):
-        yield f"`{name}`", lambda case, i=i: _other(case, i, slice(None))
+        yield f"`{name}`", partial(_other, i, slice(None))
     for i, name in enumerate(names):
-        yield f"the last entry or row of `{name}`", lambda case, i=i: _other(case, i, slice(-1, None))
-        yield f"the first entry or row of `{name}`", lambda case, i=i: _other(case, i, slice(0, 1))
-        yield f"the diagonal of `{name}`", lambda case, i=i: _other(case, i, None)
+        yield f"the last entry or row of `{name}`", partial(_other, i, slice(-1, None))
+        yield f"the first entry or row of `{name}`", partial(_other, i, slice(0, 1))
+        yield f"the diagonal of `{name}`", partial(_other, i, None)
 
 
-def _other(case: Case, i: int, part: slice | None) -> Case | None:
+def _other(i: int, part: slice | None, case: Case) -> Case | None:
     """The case with another value of one argument, or of a part of it."""
     arg = case.args[i]
+    changed: Any
     whole = part == slice(None)
     if isinstance(arg, np.ndarray) and arg.ndim and arg.dtype.kind in "if":
         if len(arg) < 2 and not whole:

@@ -17,7 +17,7 @@ import numpy as np
 
 NUMPY, ROWS, TICK = "_kernelcourse_numpy", "_kernelcourse_rows", "_kernelcourse_tick"
 
-_SOMEWHERE = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
+_SOMEWHERE: dict[str, Any] = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
 
 
 def _number(value: float) -> ast.expr:
@@ -178,7 +178,11 @@ def _places(root: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]
                 yield from _places(value.value)
             continue
         for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            if not isinstance(child, (ast.stmt, ast.expr, ast.keyword, ast.comprehension)) or _is_text(child) or _is_tick(child):
+            if (
+                not isinstance(child, (ast.stmt, ast.expr, ast.keyword, ast.comprehension))
+                or _is_text(child)
+                or _is_tick(child)
+            ):
                 continue
             if isinstance(child, ast.stmt) or (isinstance(child, ast.expr) and _is_read(child)):
                 yield root, field, index, child
@@ -186,9 +190,11 @@ def _places(root: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]
 
 
 def _is_module(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id in ("np", "numpy", "math", "linalg", "scipy") or (
-        isinstance(node, ast.Attribute) and node.attr in ("linalg", "random", "c_", "r_", "s_") and _is_module(node.value)
-    )
+    if isinstance(node, ast.Name):
+        return node.id in ("np", "numpy", "math", "linalg", "scipy")
+    if not isinstance(node, ast.Attribute):
+        return False
+    return node.attr in ("linalg", "random", "c_", "r_", "s_") and _is_module(node.value)
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -401,8 +407,8 @@ def _of_statement(node: ast.AST, where: tuple[ast.AST, str, int | None]) -> Iter
             if not isinstance(node.op, operator) and sign in "+-*/":
                 yield edit("operator", 0, _at(node, ast.AugAssign(node.target, operator(), node.value)), sign)
         yield edit("set", 0, _at(node, ast.Assign([node.target], node.value)))
-    if isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Tuple):
-        yield edit("added", 0, _at(node, ast.AugAssign(node.targets[0], ast.Add(), node.value)))
+    if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], (ast.Name, ast.Attribute, ast.Subscript)):
+        yield edit("added", 0, _at(node, ast.AugAssign(target, ast.Add(), node.value)))
     if isinstance(node, ast.If):
         yield edit("always", 0, node.body)
         yield edit("never", 0, node.orelse or [_at(node, ast.Pass())])

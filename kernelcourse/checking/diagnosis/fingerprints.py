@@ -87,7 +87,11 @@ def write(path: Path, tables: dict[str, Table]) -> None:
     for name, table in tables.items():
         for field in _ARRAYS:
             arrays[f"{name}.{field}"] = getattr(table, field)
-        words[name] = {"source": table.source, "digest": table.digest, "sentences": [asdict(sentence) for sentence in table.sentences]}
+        words[name] = {
+            "source": table.source,
+            "digest": table.digest,
+            "sentences": [asdict(sentence) for sentence in table.sentences],
+        }
     text = json.dumps(words, ensure_ascii=False, separators=(",", ":"))
     arrays["words"] = np.frombuffer(text.encode(), dtype=np.uint8)
     buffer = io.BytesIO()
@@ -108,10 +112,10 @@ def read(content: bytes) -> dict[str, Table]:
         words = json.loads(kept["words"].tobytes())
         return {
             name: Table(
-                one["source"],
-                one["digest"],
-                *(kept[f"{name}.{field}"] for field in _ARRAYS),
-                tuple(
+                source=one["source"],
+                digest=one["digest"],
+                **{field: kept[f"{name}.{field}"] for field in _ARRAYS},
+                sentences=tuple(
                     Sentence(tuple(said["areas"]), tuple(said["nodes"]), tuple(map(tuple, said["changes"])))
                     for said in one["sentences"]
                 ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ def _of_tuples(known: Known) -> str:
     ]
     wrong = [i for i, part in enumerate(parts) if not all(part.right(pair) for pair in part.pairs)]
     for order in itertools.permutations(range(count)) if count <= 4 else ():
-        if list(order) != list(range(count)) and known.always(lambda p, order=order: tuple(p.want[i] for i in order)):
+        if list(order) != list(range(count)) and known.always(partial(_in_order, order)):
             return f"The {count} values are right, but they come in another order."
     said = [_of_arrays(parts[i], f"your {_ORDINALS[i]} value") for i in wrong]
     right = [_ORDINALS[i] for i in range(count) if i not in wrong]
@@ -85,6 +86,10 @@ def _of_tuples(known: Known) -> str:
     if any(said):
         return start + " ".join(dict.fromkeys(text for text in said if text))
     return f"{start}Look for the mistake in the {joined([_ORDINALS[i] for i in wrong])} only." if right else ""
+
+
+def _in_order(order: Sequence[int], pair: Pair) -> tuple[Any, ...]:
+    return tuple(pair.want[i] for i in order)
 
 
 def _of_words(known: Known) -> str:
@@ -177,12 +182,8 @@ def _transforms(known: Known) -> Iterator[tuple[str, Callable[[Pair], Any]]]:
     if factor and abs(factor - 1) > 1e-6:
         yield f"{{it}} is {factor:.4g} times what is expected, always.", lambda p: factor * _want(p)
     for i, name in _numbers(known):
-        yield f"{{it}} is `{name}` times what is expected.", lambda p, i=i: _want(p) * p.case.args[i]
-        yield f"{{it}} is what is expected, divided by `{name}`.", lambda p, i=i: _want(p) / p.case.args[i]
-        yield f"{{it}} is `{name}`² times what is expected.", lambda p, i=i: _want(p) * p.case.args[i] ** 2
-        yield f"{{it}} is what is expected, divided by `{name}`².", lambda p, i=i: _want(p) / p.case.args[i] ** 2
-        yield f"{{it}} is what is expected, plus `{name}`.", lambda p, i=i: _want(p) + p.case.args[i]
-        yield f"{{it}} is what is expected, less `{name}`.", lambda p, i=i: _want(p) - p.case.args[i]
+        for words, wrong in _WITH_NUMBER:
+            yield words.replace("NAME", name), partial(_with_number, wrong, i)
     shift = _shift(known)
     if shift:
         more = f"{abs(shift):.4g} too {'large' if shift > 0 else 'small'}"
@@ -198,6 +199,20 @@ def _transforms(known: Known) -> Iterator[tuple[str, Callable[[Pair], Any]]]:
     yield "{it} is what is expected, cut off to whole numbers.", lambda p: np.trunc(_want(p))
     yield "{it} is what is expected, with negative values set to zero.", lambda p: np.maximum(_want(p), 0)
     yield from _layouts()
+
+
+_WITH_NUMBER: tuple[tuple[str, Callable[[np.ndarray, float], np.ndarray]], ...] = (
+    ("{it} is `NAME` times what is expected.", lambda want, v: want * v),
+    ("{it} is what is expected, divided by `NAME`.", lambda want, v: want / v),
+    ("{it} is `NAME`² times what is expected.", lambda want, v: want * v**2),
+    ("{it} is what is expected, divided by `NAME`².", lambda want, v: want / v**2),
+    ("{it} is what is expected, plus `NAME`.", lambda want, v: want + v),
+    ("{it} is what is expected, less `NAME`.", lambda want, v: want - v),
+)
+
+
+def _with_number(wrong: Callable[[np.ndarray, float], np.ndarray], i: int, pair: Pair) -> np.ndarray:
+    return wrong(_want(pair), pair.case.args[i])
 
 
 def _layouts() -> Iterator[tuple[str, Callable[[Pair], Any]]]:
@@ -320,7 +335,11 @@ def _somewhere(known: Known, named: str) -> str:
         return ""
     for words, where in _PARTS:
         right = [where(mask) for mask in masks if where(mask) is not None]
-        if len(right) == len(masks) and all(r.all() for r, _ in right) and any(w.size and not w.all() for _, w in right):
+        if (
+            len(right) == len(masks)
+            and all(r.all() for r, _ in right)
+            and any(w.size and not w.all() for _, w in right)
+        ):
             return words.format(it=named)
     return _by_value(known, masks, named)
 

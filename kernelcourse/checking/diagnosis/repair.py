@@ -6,12 +6,13 @@ import ast
 import contextlib
 import inspect
 import io
+import re
 import textwrap
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -74,7 +75,7 @@ def repair(
     tried = _in_order(outcomes, wanted, tolerance)
     quiet = io.StringIO()
     found: list[Edit] = []
-    careful = "raise" if "polyfit" in source.text or "lstsq" in source.text else "ignore"
+    careful: Literal["raise", "ignore"] = "raise" if re.search("polyfit|lstsq", source.text) else "ignore"
     with (
         warnings.catch_warnings(),
         contextlib.redirect_stdout(quiet),
@@ -95,9 +96,7 @@ def _cost(edit: Edit) -> int:
     return -1 if edit.kind == "part" else edit.cost
 
 
-def _in_order(
-    outcomes: Sequence[Outcome], wanted: Sequence[Any], tolerance: float
-) -> list[tuple[Outcome, Any]]:
+def _in_order(outcomes: Sequence[Outcome], wanted: Sequence[Any], tolerance: float) -> list[tuple[Outcome, Any]]:
     """Wrong results first, the smallest input in front: most changes are refused after one call."""
     pairs = list(zip(outcomes, wanted, strict=True))
 
@@ -112,9 +111,7 @@ def _in_order(
 def _right(source: Source, tried: Sequence[tuple[Outcome, Any]], tolerance: float) -> bool:
     try:
         source.compile()
-        return all(
-            not difference(source.run(outcome.case.fresh()), want, tolerance) for outcome, want in tried
-        )
+        return all(not difference(source.run(outcome.case.fresh()), want, tolerance) for outcome, want in tried)
     except (Exception, SystemExit):  # noqa: BLE001 - most changes are nonsense
         return False
 

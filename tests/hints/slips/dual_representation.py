@@ -97,10 +97,10 @@ def kernel_regression__test_kernel_transposed(X, t, Z, sigma, lam):
     K = np.zeros((len(X), len(X)))
     for i in range(len(X)):
         for j in range(len(X)):
-            K[i, j] = np.exp(-np.linalg.norm(X[i] - X[j]) ** 2 / (2 * sigma**2))
+            K[i, j] = np.exp(-(np.linalg.norm(X[i] - X[j]) ** 2) / (2 * sigma**2))
     a = np.linalg.solve(K + lam * np.eye(len(X)), t)
     out = []
     for z in Z:
-        k = np.array([np.exp(-np.linalg.norm(z - x) ** 2 / (2 * sigma)) for x in X])
+        k = np.array([np.exp(-(np.linalg.norm(z - x) ** 2) / (2 * sigma)) for x in X])
         out.append(k @ a)
     return np.array(out)
