@@ -87,10 +87,21 @@ def names_a_wrong_place(result, mutant: Mutant, nodes, function):
         named = [nodes[i] for i in found.nodes]
         inside = {id(part) for node in named for part in ast.walk(node)}
         own = {id(part) for part in ast.walk(mutant.node)}
-        return not (id(mutant.node) in inside or any(id(node) in own for node in named))
+        used = {part.id for node in named for part in ast.walk(node) if isinstance(part, ast.Name)}
+        return not (
+            id(mutant.node) in inside or any(id(node) in own for node in named) or feeds(mutant, function) & used
+        )
     if found.kind == "place" and mutant.operator not in ("names mixed up", "lines swapped", "line twice"):
         return not overlaps(found.spans, mutant, function)
     return False
+
+
+def feeds(mutant, function):
+    """The variables that the changed line sets: a hint that names where they are used leads there."""
+    lines = [node for node in ast.walk(function) if isinstance(node, ast.Assign | ast.AugAssign)]
+    line = next((one for one in lines if any(part is mutant.node for part in ast.walk(one))), None)
+    targets = [] if line is None else line.targets if isinstance(line, ast.Assign) else [line.target]
+    return {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
 
 
 def overlaps(spans, mutant, function):

@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from .conditions import condition
 from .dependence import dependence
 from .errors import failure, without_paths
 from .example import burden
-from .fingerprints import tables
+from .fingerprints import Match, Table, tables
 from .relations import Known, Pair, relation
 from .repair import Place, repair
 
@@ -66,6 +67,16 @@ class Attempt:
         if time.thread_time() > self.deadline:
             raise TimeoutError
 
+    @cached_property
+    def table(self) -> Table | None:
+        """The fingerprints of the piece, if they were made from the same inputs."""
+        table = tables(self.piece.notebook).get(self.piece.name)
+        return table if table is not None and table.digest == probes(self.piece).digest() else None
+
+    @cached_property
+    def sums(self) -> np.ndarray | None:
+        return projections(self, probes(self.piece))
+
     @property
     def names(self) -> list[str]:
         return self.piece.argument_names()
@@ -98,7 +109,17 @@ def diagnose(
     attempt = Attempt(piece, function, outcomes, wanted, time.thread_time() + seconds)
     if all(outcome.value is None and outcome.error is None for outcome in outcomes):
         return None  # the verdict says it
-    stages = [_failed, _substituted, _related, _repaired, _dependent, _conditioned]
+    stages: list[Callable[[Attempt], Diagnosis | None]] = [
+        _failed,
+        _substituted,
+        partial(_related, strong=True),
+        _multiplied,
+        _repaired,
+        _far_fetched,
+        _related,
+        _dependent,
+        _conditioned,
+    ]
     quiet = io.StringIO()
     with warnings.catch_warnings(), contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
         warnings.simplefilter("ignore")
@@ -133,19 +154,28 @@ def _failed(attempt: Attempt) -> Diagnosis | None:
 
 
 def _substituted(attempt: Attempt) -> Diagnosis | None:
-    table = tables(attempt.piece.notebook).get(attempt.piece.name)
-    if table is None:
-        return None
-    found = probes(attempt.piece)
-    if found.digest() != table.digest:
-        return None
-    sums = projections(attempt, found)
-    match = table.match(sums) if sums is not None else None
+    table, sums = attempt.table, attempt.sums
+    return _matched(table.change(sums, far_fetched=False)) if table is not None and sums is not None else None
+
+
+def _multiplied(attempt: Attempt) -> Diagnosis | None:
+    table, sums = attempt.table, attempt.sums
+    return _matched(table.factor(sums)) if table is not None and sums is not None else None
+
+
+def _far_fetched(attempt: Attempt) -> Diagnosis | None:
+    table, sums = attempt.table, attempt.sums
+    return _matched(table.change(sums, far_fetched=True)) if table is not None and sums is not None else None
+
+
+def _matched(match: Match | None) -> Diagnosis | None:
     return Diagnosis(match.nudge, match.why, "substitution", nodes=match.nodes) if match else None
 
 
-def _related(attempt: Attempt) -> Diagnosis | None:
-    said = relation(attempt.known) if all(outcome.error is None for outcome in attempt.outcomes) else ""
+def _related(attempt: Attempt, *, strong: bool = False) -> Diagnosis | None:
+    if any(outcome.error is not None for outcome in attempt.outcomes):
+        return None
+    said = relation(attempt.known, strong=strong)
     return Diagnosis(said, said, "relation") if said else None
 
 

@@ -16,6 +16,7 @@ from .words import change, joined
 
 _ARRAYS = ("right", "sums", "numbers", "costs", "lines", "line_numbers")
 _MOST = 2  # places that a nudge names
+_FAR_FETCHED = 2  # the cost from which on a change is one that nobody makes on purpose
 FOLDER = "checking/diagnosis/data"
 
 
@@ -61,16 +62,14 @@ class Table:
     line_numbers: np.ndarray
     sentences: tuple[Sentence, ...]
 
-    def match(self, sums: np.ndarray) -> Match | None:
-        """The change whose sums are these."""
+    def change(self, sums: np.ndarray, *, far_fetched: bool) -> Match | None:
+        """The change whose sums are these: one that people make, or else one that is rather a coincidence."""
         hits = np.flatnonzero(same(self.sums.astype(float), sums)) if len(self.sums) else np.zeros(0, dtype=int)
-        near = [int(hit) for hit in hits if self.costs[hit] < 2]
-        line = None if near else self._match_line(sums)
-        if line is not None or not len(hits):
-            return line
-        return self.sentences[self.numbers[near[0] if near else hits[0]]].match()
+        hit = next((int(hit) for hit in hits if (self.costs[hit] >= _FAR_FETCHED) == far_fetched), None)
+        return None if hit is None else self.sentences[self.numbers[hit]].match()
 
-    def _match_line(self, sums: np.ndarray) -> Match | None:
+    def factor(self, sums: np.ndarray) -> Match | None:
+        """A part with a factor in front of it, whatever the factor is."""
         moved = sums - self.right
         for line, number in zip(self.lines, self.line_numbers, strict=True):
             factor = float(moved @ line / (line @ line))

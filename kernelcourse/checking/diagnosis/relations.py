@@ -57,18 +57,21 @@ class Known:
         return bool(numbers) and len(np.unique(np.round(np.concatenate(numbers), 9))) > 2
 
 
-def relation(known: Known) -> str:
-    """A sentence on what all results have in common with the expected ones, or nothing."""
+def relation(known: Known, *, strong: bool = False) -> str:
+    """A sentence on what all results have in common with the expected ones, or nothing.
+
+    A strong one says how every wrong number follows from the right one.
+    """
     if not known.pairs:
         return ""
     if any(isinstance(pair.want, tuple) for pair in known.pairs):
-        return _of_tuples(known)
+        return _of_tuples(known, strong)
     if any(isinstance(pair.want, (str, bool, np.bool_)) for pair in known.pairs):
-        return _of_words(known)
-    return _of_arrays(known, "your result")
+        return "" if strong else _of_words(known)
+    return _of_arrays(known, "your result", strong)
 
 
-def _of_tuples(known: Known) -> str:
+def _of_tuples(known: Known, strong: bool) -> str:
     if any(not isinstance(pair.got, (tuple, list)) or len(pair.got) != len(pair.want) for pair in known.pairs):
         return ""
     count = len(known.pairs[0].want)
@@ -80,11 +83,13 @@ def _of_tuples(known: Known) -> str:
     for order in itertools.permutations(range(count)) if count <= 4 else ():
         if list(order) != list(range(count)) and known.always(partial(_in_order, order)):
             return f"The {count} values are right, but they come in another order."
-    said = [_of_arrays(parts[i], f"your {_ORDINALS[i]} value") for i in wrong]
+    said = [_of_arrays(parts[i], f"your {_ORDINALS[i]} value", strong) for i in wrong]
     right = [_ORDINALS[i] for i in range(count) if i not in wrong]
     start = f"Your {joined(right)} {'value is' if len(right) == 1 else 'values are'} right. " if right else ""
-    if any(said):
+    if all(said) if strong else any(said):
         return start + " ".join(dict.fromkeys(text for text in said if text))
+    if strong:
+        return ""
     return f"{start}Look for the mistake in the {joined([_ORDINALS[i] for i in wrong])} only." if right else ""
 
 
@@ -106,17 +111,19 @@ def _of_words(known: Known) -> str:
     return ""
 
 
-def _of_arrays(known: Known, it: str) -> str:
+def _of_arrays(known: Known, it: str, strong: bool) -> str:
     if not all(_are_numbers(value) for pair in known.pairs for value in (pair.got, pair.want)):
         return ""
     named = "Y" + it[1:]
     if sizes := _sizes(known, named):
         return sizes
     if not known.telling:
-        return _of_few(known, named)
+        return "" if strong else _of_few(known, named)
     for words, wrong in _transforms(known):
         if known.always(wrong):
             return words.format(it=named)
+    if strong:
+        return _term(known, named)
     return _term(known, named) or _of_few(known, named) or _somewhere(known, named) or _asymmetric(known, named)
 
 
