@@ -1,4 +1,4 @@
-"""Comparing what came with what was expected: kind and shape first, then values, then what they have in common."""
+"""Comparing what came with what was expected: kind and shape first, then values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from .calling import Outcome
 from .values import Frame, Sparse, aligned, by_value, same
 
 _SINGLE = 100  # times the spacing of float32 or float16, if the reference computes in it
@@ -275,74 +274,3 @@ def _kind(value: Any) -> str:
     if isinstance(value, Frame):
         return "a series" if value.series else "a data frame"
     return "a sparse matrix" if isinstance(value, Sparse) else f"a value of type {type(value).__name__}"
-
-
-def remarks(outcomes: Sequence[Outcome], wanted: Sequence[Any], tolerance: float) -> list[str]:
-    """What all wrong values have in common with the right ones, where no catalogued mistake explains them."""
-    known = []
-    for outcome, want in zip(outcomes, wanted, strict=True):
-        pair = _numbers(outcome, want)
-        if pair is None:
-            return []
-        known.append(pair)
-    found = []
-
-    @np.errstate(all="ignore")  # a value times n may be too large
-    def always(transform: Any) -> bool:
-        return all(not difference(transform(got, n), want, tolerance) for got, want, n in known)
-
-    several_n = len({n for _, _, n in known}) > 1
-    if always(lambda got, n: -got):
-        found.append("Every value has the wrong sign.")
-    elif several_n and always(lambda got, n: got / n):
-        found.append("Every value is n times too large, n being the number of rows: a sum where a mean is expected?")
-    elif several_n and always(lambda got, n: got * n):
-        found.append("Every value is n times too small, n being the number of rows: a mean where a sum is expected?")
-    else:
-        factor = _constant_factor(known)
-        if factor and always(lambda got, n: got / factor):
-            found.append(f"Every value is {factor:.4g} times what it should be.")
-    if any(_asymmetric(got) and not _asymmetric(want) for got, want, _ in known):
-        found.append("The matrix is not symmetric, but it has to be.")
-    if any(
-        outcome.value is not None and _cut_off(outcome.value, want)
-        for outcome, want in zip(outcomes, wanted, strict=True)
-    ):
-        found.append("The result holds whole numbers: was it stored in an array made from integer input?")
-    return found
-
-
-def _numbers(outcome: Outcome, want: Any) -> tuple[np.ndarray, np.ndarray, int] | None:
-    """Got and wanted as finite arrays of equal shape, with n, the rows of the first array argument; None otherwise."""
-    if isinstance(want, (str, bool, tuple)) or outcome.error is not None:
-        return None
-    try:
-        got, want = (np.asarray(value) for value in (outcome.value, want))
-    except (TypeError, ValueError):
-        return None
-    if got.dtype.kind not in "biuf" or want.dtype.kind not in "biuf":
-        return None
-    got, want = got.astype(float), want.astype(float)
-    if not (np.isfinite(got).all() and np.isfinite(want).all()):
-        return None
-    rows = [len(arg) for arg in outcome.case.args if isinstance(arg, np.ndarray) and arg.ndim]
-    return (got, want, rows[0] if rows else 1) if got.shape == want.shape else None
-
-
-def _constant_factor(known: Sequence[tuple[np.ndarray, np.ndarray, int]]) -> float:
-    got, want, _ = max(known, key=lambda pair: np.abs(pair[1]).max(initial=0.0))
-    if not want.any():
-        return 0.0
-    at = np.unravel_index(np.argmax(np.abs(want)), want.shape)
-    with np.errstate(over="ignore"):
-        factor = float(got[at] / want[at])
-    return factor if np.isfinite(factor) else 0.0
-
-
-def _asymmetric(matrix: np.ndarray) -> bool:
-    return matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] and not np.allclose(matrix, matrix.T)
-
-
-def _cut_off(got: Any, want: Any) -> bool:
-    kind = np.asarray(got).dtype.kind
-    return kind in "iu" and not np.array_equal(np.asarray(want), np.rint(np.asarray(want)))

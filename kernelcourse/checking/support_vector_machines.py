@@ -98,6 +98,8 @@ def _training_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case((close, np.array([1, 1]), float(rng.uniform(0.02, 0.05)), 1), "two points close to each other")
     for epochs, (label, Phi, y) in enumerate(_problems(rng), start=1):
         yield Case((Phi @ Phi.T, y, _lam(rng), epochs), label)
+    steep = float(rng.uniform(1, 1.2)) * np.array([[1, 2], [2, 5]])  # the second step goes below 0
+    yield Case((steep, np.array([1, 1]), float(rng.uniform(0.1, 0.2)), 1), "a step that hits the lower end of the box")
 
 
 # Piece 1: the hinge loss and the objective
