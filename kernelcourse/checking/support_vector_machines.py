@@ -76,6 +76,8 @@ def _test_cases(rng: np.random.Generator) -> Iterator[Case]:
         Z = rng.integers(-2, 3, size=(m, 2)) if label == "whole numbers" else rng.normal(size=(m, Phi.shape[1]))
         yield Case((Z @ Phi.T, rng.uniform(0, 1, size=len(y)), y), label)
     yield Case((np.zeros((2, 3)), rng.uniform(0, 1, size=3), np.array([1, -1, -1])), "far from all training points")
+    alpha = rng.uniform(0.1, 0.2, size=3)  # small, so that whatever is added to the coefficients outweighs them
+    yield Case((np.array([[1.0, 1.0, 1.0], [-1.0, -1.0, -1.0]]), alpha, np.array([1, -1, -1])), "small coefficients")
 
 
 def _step_cases(rng: np.random.Generator) -> Iterator[Case]:
