@@ -20,7 +20,6 @@ from .due import read_extensions
 from .engine import load_config
 from .errors import CourseError
 from .folder import Course
-from .policy import Submissions, late_plugin
 from .secret import grading_folder
 from .submission import Graded
 
@@ -134,6 +133,8 @@ class Writer:
 
     def __init__(self, course: Course, assignment: str) -> None:
         from nbgrader.api import Gradebook
+
+        from .policy import Submissions, late_plugin
 
         self.course, self.assignment = course, assignment
         config = load_config(course)

@@ -178,7 +178,8 @@ def test_page_is_clean(html, open_page, name):
     colours_apart = {rule: {"enabled": False} for rule in COLOURS}
     found = violations(page, "desktop", rules=colours_apart) + colour_violations(page, "desktop")
     found += colour_violations(page, "dark") + violations(page, "phone", AROUND_THE_TEXT, rules=colours_apart)
-    found += violations(page, "phone", "article", runOnly=OF_THE_LAYOUT)
+    if page.locator("article").count():  # not on the page for searching
+        found += violations(page, "phone", "article", runOnly=OF_THE_LAYOUT)
     assert found == []
     look(page, "desktop")
     assert page.troubles == []
