@@ -13,16 +13,19 @@ const SCROLLERS = {
   ".cell_output .output": "Output",
 };
 
+const scrollers = () =>
+  Object.entries(SCROLLERS).flatMap(([selector, label]) =>
+    [...document.querySelectorAll(selector)].map((box) => [box, label])
+  );
+
 function markScrollers() {
-  for (const [selector, label] of Object.entries(SCROLLERS)) {
-    for (const box of document.querySelectorAll(selector)) {
-      if (box.scrollWidth > box.clientWidth) {
-        box.tabIndex = 0;
-        box.setAttribute("role", "group");
-        box.setAttribute("aria-label", `${label}, scrolls sideways`);
-      } else if (box.getAttribute("role") === "group") {
-        for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
-      }
+  for (const [box, label] of scrollers()) {
+    if (box.scrollWidth > box.clientWidth) {
+      box.tabIndex = 0;
+      box.setAttribute("role", "group");
+      box.setAttribute("aria-label", `${label}, scrolls sideways`);
+    } else if (box.getAttribute("role") === "group") {
+      for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
     }
   }
 }
@@ -30,6 +33,9 @@ function markScrollers() {
 document.addEventListener("DOMContentLoaded", () => {
   markScrollers();
   document.fonts.ready.then(markScrollers);
-  window.addEventListener("resize", markScrollers);
+  document.fonts.addEventListener("loadingdone", markScrollers);
+  // Sidebars slide, so that a box gets its width some time after the window's.
+  const watcher = new ResizeObserver(markScrollers);
+  for (const [box] of scrollers()) watcher.observe(box);
   document.addEventListener("toggle", markScrollers, true); // a box inside <details> has no width until it opens
 });

@@ -150,6 +150,7 @@ def look(page, mode: str) -> None:
 def violations(page, mode: str, where: str | dict | None = None, **options) -> list[str]:
     """What axe finds on the page, or in a part of it: a selector, or what axe calls a context."""
     look(page, mode)
+    page.wait_for_function(f"({OUT_OF_REACH})().length === 0")  # found out a moment after the layout
     options = {"resultTypes": ["violations"], "preload": False, **options}
     report = page.evaluate("([where, options]) => axe.run(where ?? document, options)", [where, options])
     return [f"{mode}: {v['id']}: {node['html'][:200]}" for v in report["violations"] for node in v["nodes"]]
@@ -170,7 +171,6 @@ def test_page_is_clean(html, open_page, name):
     for mode in ("phone", "desktop"):  # in the dark the layout is that of the desktop
         look(page, mode)
         assert page.evaluate(TOO_WIDE) == [], mode
-        page.wait_for_function(f"({OUT_OF_REACH})().length === 0")  # found out a moment after the layout
     for simplify in (SIMPLIFY_FORMULAS, SIMPLIFY_LISTINGS, SIMPLIFY_LISTS):
         page.evaluate(simplify)
     page.evaluate(AXE)
