@@ -24,9 +24,10 @@ from typing import Any
 
 import numpy as np
 
+from ..checking.calling import watched
 from ..checking.checks import catalogue
 from ..checking.diagnosis.behaviour import PROJECTIONS, Probes, probes, projections, same
-from ..checking.diagnosis.edits import NUMPY, ROWS, TICK, Edit, edits, rows, with_ticks
+from ..checking.diagnosis.edits import NUMPY, ROWS, Edit, edits, helpers, rows, with_ticks
 from ..checking.diagnosis.fingerprints import FOLDER, Sentence, Table, read, write
 from ..checking.diagnosis.words import joined
 from ..checking.piece import Piece
@@ -236,10 +237,10 @@ class Runner:
         self.found: Probes = probes(piece)
         self.function = solution.function
         self.module = ast.Module([self.function], [])
-        self.namespace = {**solution.namespace, NUMPY: np, TICK: self.tick, ROWS: 1}
+        self.namespace = {**solution.namespace, **helpers(self.tick)}
         self.end = 0.0
 
-    def tick(self) -> None:
+    def tick(self, *_: Any) -> None:
         if time.thread_time() > self.end:
             raise TimeoutError
 
@@ -257,7 +258,8 @@ class Runner:
 
     def _call(self, case: Any) -> Any:
         self.namespace[ROWS] = rows(case.args)
-        return self.namespace[self.function.name](*case.fresh())
+        with watched(self.tick):  # a loop asks by itself; a generator is asked here
+            return self.namespace[self.function.name](*case.fresh())
 
 
 @engine("off")

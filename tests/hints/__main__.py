@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import ast
 import linecache
+import signal
 import sys
 import time
 import tomllib
@@ -111,10 +112,24 @@ def overlaps(spans, mutant, function):
     return any(set(range(span[0], span[2] + 1)) & changed for span in spans)
 
 
+class Endless(BaseException):
+    """A mutant that does not come back, which a check's own limit ends."""
+
+
+def _ring(*_):
+    raise Endless
+
+
 def examine(piece, function):
-    start = time.perf_counter()
-    result = piece.examine(function, case_generator(1, piece.name, hidden=False))
-    return result, time.perf_counter() - start
+    """The result of a check, and its processor time."""
+    start = time.process_time()
+    signal.signal(signal.SIGVTALRM, _ring)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 10)
+    try:
+        result = piece.examine(function, case_generator(1, piece.name, hidden=False))
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    return result, time.process_time() - start
 
 
 def new_mutants(function):
@@ -137,7 +152,7 @@ def score_mutants(stem, known, equivalent):
             try:
                 function = compiled(mutant.function, solution.namespace, f"{piece.name}-{number}")
                 result, seconds = examine(piece, function)
-            except RecursionError:
+            except (RecursionError, Endless):
                 continue
             if result.passed:
                 hidden = piece.examine(function, case_generator(1, piece.name, hidden=True), hidden=True)

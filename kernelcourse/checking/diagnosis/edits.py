@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 NUMPY, ROWS, TICK = "_kernelcourse_numpy", "_kernelcourse_rows", "_kernelcourse_tick"
+TIMES = "_kernelcourse_times"
 
 _SOMEWHERE: dict[str, Any] = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
 
@@ -32,6 +33,10 @@ def _two(left: ast.expr, operator: type[ast.operator], right: ast.expr) -> ast.e
     return ast.BinOp(left, operator(), right, **_SOMEWHERE)
 
 
+def _times(value: ast.expr, factor: ast.expr) -> ast.expr:
+    return ast.Call(_name(TIMES), [value, factor], [], **_SOMEWHERE)
+
+
 def _call(function: str, argument: ast.expr) -> ast.expr:
     func = ast.Attribute(_name(NUMPY), function, ast.Load(), **_SOMEWHERE)
     return ast.Call(func, [argument], [], **_SOMEWHERE)
@@ -44,15 +49,15 @@ def _backwards(E: ast.expr) -> ast.expr:
 # An expression becomes another one that contains it: the kind of change, how far-fetched it is, the new expression.
 _WRAPPED: dict[str, tuple[int, Callable[[ast.expr], ast.expr]]] = {
     "minus": (0, lambda E: ast.UnaryOp(ast.USub(), E, **_SOMEWHERE)),
-    "twice": (0, lambda E: _two(_number(2), ast.Mult, E)),
+    "twice": (0, lambda E: _times(E, _number(2))),
     "half": (0, lambda E: _two(E, ast.Div, _number(2))),
     "square": (0, lambda E: _two(E, ast.Pow, _number(2))),
     "root": (0, lambda E: _call("sqrt", E)),
-    "nothing": (0, lambda E: _two(_number(0), ast.Mult, E)),
-    "one": (1, lambda E: _two(_two(_number(0), ast.Mult, E), ast.Add, _number(1))),
+    "nothing": (0, lambda E: _times(E, _number(0))),
+    "one": (1, lambda E: _two(_times(E, _number(0)), ast.Add, _number(1))),
     "inverse": (1, lambda E: _two(_number(1), ast.Div, E)),
     "transpose": (0, lambda E: _call("transpose", E)),
-    "rows": (0, lambda E: _two(E, ast.Mult, _name(ROWS))),
+    "rows": (0, lambda E: _times(E, _name(ROWS))),
     "per row": (0, lambda E: _two(E, ast.Div, _name(ROWS))),
     "absolute": (1, lambda E: _call("abs", E)),
     "plus one": (1, lambda E: _two(E, ast.Add, _number(1))),
@@ -260,7 +265,7 @@ def _of_expression(
 
 
 def _with_name(node: ast.expr, operator: type[ast.operator], name: str) -> ast.expr:
-    return _two(node, operator, _name(name))
+    return _times(node, _name(name)) if operator is ast.Mult else _two(node, operator, _name(name))
 
 
 def _parts(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
@@ -449,6 +454,18 @@ def _is_tick(node: ast.AST) -> bool:
         and isinstance(node.value.func, ast.Name)
         and node.value.func.id == TICK
     )
+
+
+def times(value: Any, factor: Any) -> Any:
+    """A product of numbers or arrays; a list would be repeated, and repeated again in a loop until memory is full."""
+    if any(isinstance(one, (list, tuple, str, bytes)) for one in (value, factor)):
+        raise TypeError("only numbers are multiplied")
+    return value * factor
+
+
+def helpers(tick: Callable[..., None]) -> dict[str, Any]:
+    """The names that changed functions use."""
+    return {NUMPY: np, ROWS: 1, TICK: tick, TIMES: times}
 
 
 def rows(args: Sequence[Any]) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..calling import Outcome, watched
 from ..comparing import difference
-from .edits import NUMPY, ROWS, TICK, Edit, edits, rows, with_ticks
+from .edits import ROWS, Edit, edits, helpers, rows, with_ticks
 from .words import change
 
 
@@ -47,7 +47,7 @@ class Source:
         self.function = with_ticks(body[0])
         self.module = ast.Module([self.function], [])
         free = inspect.getclosurevars(function).nonlocals
-        self.namespace = {**function.__globals__, **free, NUMPY: np, ROWS: 1, TICK: self.tick}
+        self.namespace = {**function.__globals__, **free, **helpers(self.tick)}
 
     def tick(self, *_: Any) -> None:
         """Stop what takes too long; a loop asks, and so does every call."""
