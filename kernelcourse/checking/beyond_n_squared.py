@@ -32,6 +32,7 @@ def _size_cases(rng: np.random.Generator) -> Iterator[Case]:
         )
     columns = int(rng.integers(2, 40))
     yield Case((5, columns, 3 * 8 * columns - 1), "room for almost one row more")
+    yield Case((13, columns, 3 * 8 * columns), "one row too many for four blocks")
 
 
 def _landmark_cases(rng: np.random.Generator) -> Iterator[Case]:

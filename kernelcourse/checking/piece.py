@@ -14,7 +14,7 @@ from ..seam import engine
 from .calling import Answer, Outcome, call
 from .cases import Case
 from .comparing import difference, vague
-from .diagnosis import SECONDS, Diagnosis, diagnose
+from .diagnosis import SECONDS, WORDS, Diagnosis, diagnose
 from .diagnosis.errors import without_paths
 from .diagnosis.example import burden, digits, first_apart
 from .diagnosis.relations import Known, Pair, relation
@@ -237,10 +237,18 @@ def _without_nan(value: Any) -> Any:
 
 
 def _nudge(mistake: Mistake | None, diagnosis: Diagnosis | None) -> str:
-    """The first step: where to look, without saying what is wrong there."""
-    if diagnosis:
-        return diagnosis.nudge
-    return "It does what a usual mistake does; the hint says which." if mistake else ""
+    """The first step: where to look. A catalogued mistake that no place is known for gets its hint's first sentences."""
+    if mistake and (diagnosis is None or diagnosis.kind == "condition"):
+        return _beginning(mistake.hint)
+    return diagnosis.nudge if diagnosis else ""
+
+
+def _beginning(hint: str) -> str:
+    """As many sentences of a hint as a first step may have words."""
+    sentences = re.split(r"(?<=[.?!])\s+(?=[A-Z])", hint)
+    while len(sentences) > 1 and len(" ".join(sentences).split()) > WORDS:
+        sentences.pop()
+    return " ".join(sentences)
 
 
 def _cannot_be_judged(piece: Piece | Claim, outcomes: Sequence[Outcome], hidden: bool) -> Result | None:
