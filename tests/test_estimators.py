@@ -167,6 +167,44 @@ def test_the_svm_with_offset_is_scikit_learns():
     assert set(peer.support_) == set(ours.support_)
 
 
+@pytest.mark.parametrize("offset", ["none", "penalised", "free"])
+def test_one_against_one_asks_the_svm_of_each_pair(offset):
+    """With the C of all points; the class that wins most pairs is predicted, of equals the one with the larger sum."""
+    lam, k, codes = 0.01, Gaussian(1.0), np.unique(three, return_inverse=True)[1]
+    model = KernelSVM(k, lam=lam, offset=offset, gap=1e-9).fit(X, codes)
+    wins, sums = np.zeros((2, len(new), 3))
+    for number, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
+        rows = np.flatnonzero((codes == i) | (codes == j))
+        pair = KernelSVM(k, lam=lam * len(X) / len(rows), offset=offset, gap=1e-9).fit(X[rows], codes[rows])
+        scores = pair.decision_function(new)
+        np.testing.assert_allclose(model.c_[rows, number], pair.c_, atol=1e-5)
+        assert not np.delete(model.c_[:, number], rows).any()
+        for c, sign in ((i, -1), (j, 1)):
+            wins[:, c] += sign * scores > 0
+            sums[:, c] += sign * scores
+    expected = [max(range(3), key=lambda c: (wins[p, c], sums[p, c])) for p in range(len(new))]
+    assert model.predict(new).tolist() == expected
+    assert model.decision_function(new).shape == (len(new), 3)
+    assert model.support_.tolist() == np.flatnonzero(np.abs(model.c_).max(axis=1) > 1e-8).tolist()
+
+
+def test_one_against_one_is_scikit_learns():
+    ours = KernelSVM(Gaussian(1.0), lam=1 / (2 * len(X) * 5.0), offset="free", gap=1e-9).fit(X, three)
+    peer = sklearn.svm.SVC(C=5.0, gamma=0.5, tol=1e-9).fit(X, three)
+    votes = np.sort(np.round(peer.decision_function(new)), axis=1)
+    clear = votes[:, -1] > votes[:, -2]  # ties are broken by different rules
+    assert (ours.predict(new) == peer.predict(new))[clear].all() and clear.mean() > 0.9
+
+
+def test_one_against_the_rest_has_a_score_for_each_class():
+    model = KernelSVM(Gaussian(1.0), lam=0.01, multiclass="ovr", gap=1e-9).fit(X, three)
+    for c, label in enumerate(np.unique(three)):
+        alone = KernelSVM(Gaussian(1.0), lam=0.01, gap=1e-9).fit(X, three == label)
+        np.testing.assert_allclose(model.decision_function(new)[:, c], alone.decision_function(new), atol=1e-5)
+    with pytest.raises(ValueError, match="multiclass must be one of 'ovo', 'ovr', got 'all'"):
+        KernelSVM(multiclass="all").fit(X, three)
+
+
 def test_neighbours_are_scikit_learns():
     ours = KernelNeighbors(Linear(), kappa=5).fit(X, three)
     peer = KNeighborsClassifier(5, algorithm="brute").fit(X, three)

@@ -501,7 +501,7 @@ def test_estimators_predict_without_the_matrix_what_it_gives(way):
     assert 0 < len(machine.support_) < 90
     np.testing.assert_allclose(machine.decision_function(Z), k(Z, X) @ machine.c_ + machine.b_, atol=1e-12)
     three = np.digitize(t, [-0.5, 0.5])
-    for estimator in (KernelPerceptron(k, max_epochs=3), KernelLogisticRegression(k), KernelSVM(k)):
+    for estimator in (KernelPerceptron(k, max_epochs=3), KernelLogisticRegression(k), KernelSVM(k, multiclass="ovr")):
         fitted = estimator.fit(X, three)
         weights = fitted.a_ if hasattr(fitted, "a_") else fitted.c_
         np.testing.assert_allclose(

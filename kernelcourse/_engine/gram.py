@@ -22,7 +22,9 @@ from . import threads as fast
 
 ROWS, COLUMNS = 256, 256  # of a tile: 512 kB
 SMALL_PRODUCT = 2**18  # multiplications that OpenBLAS does in one thread: so ours need not wait for its own
+FEW_ROWS = 500  # of a Gram matrix that is not worth tiles and threads
 FEW_COLUMNS = 32  # of a tile; before there are fewer, one product for all tiles is faster
+SLAB_ROWS = 64  # that are multiplied together, and stay in the processor's cache for what follows
 ENTRIES = 2**17  # of the rows that a thread takes at a time in a compiled loop, which has tiles of its own: 1 MB
 MOST_COLUMNS = 32  # with more, one matrix product is faster than the difference of every pair
 WORTH_TILES = 2**12  # entries; with fewer, the formula itself is as fast, unless it goes through many columns
@@ -66,6 +68,8 @@ def radial(kernel: Radial, X: Array, Z: Array) -> Array:
     if not _suit_distances(X, Z):
         return NotImplemented
     if is_ours(type(kernel).profile):
+        if Z is X and len(X) <= FEW_ROWS:
+            return _from_pairs(X, kernel.profile)
         return _filled(X, Z, _distances(X, Z, "euclidean", kernel.profile))
     return kernel.profile(_filled(X, Z, _distances(X, Z, "euclidean", lambda r: r)))  # called once, in this thread
 
@@ -98,7 +102,8 @@ def expand(kernel: Any, P: Any, Q: Any, a: Array, *, entries: int = 0) -> Array:
 def exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Array:
     r"""All $\exp(\text{factor}\, \lVert x_i - z_j \rVert^2)$, or of $\lVert x_i - z_j \rVert_1$, where factor < 0."""
     if (loops := loops_for(X, Z)) is None:
-        return _filled(X, Z, _exp_of_distances(X, Z, factor, squared))
+        found = _exp_of_products(X, Z, factor) if squared else None
+        return _filled(X, Z, _exp_of_distances(X, Z, factor, squared)) if found is None else found
     K = np.empty((len(X), len(Z)))
     by_rows(loops.exp_of_distances, X, Z, K, Z is X, squared, factor)
     return K
@@ -111,6 +116,8 @@ def weighted_exp_of_distances(X: Array, Z: Array, weights: Array, factor: float,
         sums = np.zeros((len(X), len(columns)))
         by_rows(loops.weighted_exp_of_distances, X, Z, columns, sums, squared, factor)
         return sums.reshape(len(X), *weights.shape[1:])
+    if squared and (product := _exp_of_products(X, Z, factor, weights)) is not None:
+        return product
     if not squared or _columns(X) >= FEW_COLUMNS:
         return _weigh(_exp_of_distances(X, Z, factor, squared), len(X), weights)
     parts = [X[rows] for rows in fast.slabs(len(X), len(Z))]
@@ -143,22 +150,54 @@ def _products(X: Array, Z: Array, scale: float = 1.0) -> Tiles:
     return Tiles(lambda rows, columns: K[rows, columns], room=K)
 
 
-def _exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Tiles:
-    r"""The squares as $\lVert x_i\rVert^2 - 2 x_i^\top z_j + \lVert z_j\rVert^2$, from products of tiles.
+def _three_terms(X: Array, Z: Array, factor: float) -> tuple[Array, Array, Array, Array] | None:
+    r"""A, B, a, b with $\text{factor}\, \lVert x_i - z_j\rVert^2 = -2\,\text{factor}\, A_i^\top B_j + a_i + b_j$.
 
-    Rounding stays below 1e-10 in the exponent; where it would not, each distance is computed by itself.
+    Rounding stays below 1e-10 in the exponent; where it would not, there is no such answer.
     """
-    if not squared:
-        return _distances(X, Z, "cityblock", lambda D: _exp(D, factor))
     with np.errstate(over="ignore", invalid="ignore"):
         mean = X.mean(axis=0)  # distances do not change, but far from the origin the three terms would cancel badly
         A = X - mean
         B = A if Z is X else Z - mean
         a, b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
         rounding = np.finfo(float).eps * (a.max() + b.max())
-    if not rounding * -factor < 0.5e-10:
+    return (A, B, factor * a, factor * b) if rounding * -factor < 0.5e-10 else None
+
+
+def _exp_of_products(X: Array, Z: Array, factor: float, weights: Array | None = None) -> Array | None:
+    """`exp_of_distances` in slabs of rows, or its product with weights: a matrix product, and a compiled loop for exp.
+
+    None where there are few points or few columns, where three terms would cancel, or products have their own threads.
+    """
+    if X.shape[1] <= MOST_COLUMNS or not (fast.can_limit() or fast.threads() == 1):
+        return None
+    if (loops := fast.compiled(len(X) * len(Z))) is None or (terms := _three_terms(X, Z, factor)) is None:
+        return None
+    (A, B, a, b), n, symmetric = terms, len(X), Z is X and weights is None
+    A, B_T = -2 * factor * A, np.ascontiguousarray(B.T)
+    result = np.empty((n, len(Z)) if weights is None else (n, *weights.shape[1:]))
+
+    def work(rows: slice) -> None:
+        G = A[rows] @ B_T[:, rows.start if symmetric else 0 :]
+        if weights is None:
+            loops.exp_of_products(G, a, b, result, rows.start, symmetric)
+        else:
+            loops.exp_of_products(G, a[rows], b, G, 0, False)
+            result[rows] = G @ weights
+
+    fast.in_threads(work, _cut(0, n, SLAB_ROWS), n * len(Z), products=True)
+    return result
+
+
+def _exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Tiles:
+    r"""The squares as $\lVert x_i\rVert^2 - 2 x_i^\top z_j + \lVert z_j\rVert^2$, from products of tiles; where
+    that rounds too much, each distance by itself."""
+    if not squared:
+        return _distances(X, Z, "cityblock", lambda D: _exp(D, factor))
+    if (terms := _three_terms(X, Z, factor)) is None:
         return _distances(X, Z, "sqeuclidean", lambda D: _exp(D, factor))
-    products, a, b = _products(A, B, -2 * factor), factor * a, factor * b
+    A, B, a, b = terms
+    products = _products(A, B, -2 * factor)
 
     def values(rows: slice, columns: slice) -> Array:
         D = products.values(rows, columns)
@@ -180,6 +219,16 @@ def _distances(X: Array, Z: Array, metric: str, profile: Profile) -> Tiles:
             return profile(cdist(X[rows], Z[columns], metric))
 
     return Tiles(values)
+
+
+def _from_pairs(X: Array, profile: Profile) -> Array:
+    """A Gram matrix of few points from the distance of each pair once."""
+    from scipy.spatial.distance import pdist, squareform
+
+    with np.errstate(over="ignore"):
+        K = squareform(profile(pdist(X)), checks=False)
+    np.fill_diagonal(K, profile(np.zeros(1)))
+    return K
 
 
 def _exp(D: Array, factor: float) -> Array:

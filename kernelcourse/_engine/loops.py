@@ -134,6 +134,33 @@ def weighted_exp_of_distances(X, Z_T, first, last, weights, sums, squared, facto
 
 
 @loop
+def exp_of_products(G, a, b, K, top, symmetric):
+    """Turn G, some rows of products from row `top` on, into exp of G + a_i + b_j, all <= 0 but for rounding, within K.
+
+    Of a symmetric matrix, G has the columns from `top` on, and the mirror image is stored as well.
+    """
+    rows, columns = G.shape
+    left = top if symmetric else 0
+    for first in range(0, columns, COLUMNS):
+        last = min(first + COLUMNS, columns)
+        for i in range(rows):
+            x, a_i, b_j, row = G[i, first:last], a[top + i], b[left + first : left + last], K[top + i, left + first :]
+            for j in range(last - first):
+                total = x[j] + (a_i + b_j[j])
+                x[j] = total if total < 0.0 else 0.0
+            if symmetric and first <= i < last:
+                x[i - first] = 0.0
+            exp_in_place(x, last - first, 1.0)
+            for j in range(last - first):
+                row[j] = x[j]
+        if symmetric:
+            for j in range(first, last):
+                row = K[left + j, top : top + rows]
+                for i in range(min(j, rows)):
+                    row[i] = G[i, j]
+
+
+@loop
 def nearest_points(X, Z_T, first, last, m, nearest):
     """Of the first m columns of Z_T those closest to each row of X, the closest first; of equals the first."""
     d = len(Z_T)
@@ -250,8 +277,8 @@ def first_largest(x, lanes):
 
 
 @loop
-def single_steps(K, diag, lo, hi, c, r, steps):
-    """Move the coefficient that gains most, again and again; changes c and r = y - K c, returns the steps taken."""
+def single_steps(K, diag, lo, hi, c, r, steps, tol=0.0):
+    """Move the coefficient that gains most, until no residual above tol is left to follow; as `pair_steps`."""
     n = len(c)
     goal, gain, lanes = np.empty(n), np.empty(n), np.empty(LANES)
     for step in range(steps):
@@ -262,7 +289,7 @@ def single_steps(K, diag, lo, hi, c, r, steps):
             delta = goal[k] - c[k]
             gain[k] = delta * (r[k] - 0.5 * diag[k] * delta)
         i = first_largest(gain, lanes)
-        if goal[i] == c[i]:
+        if goal[i] == c[i] or abs(r[i]) <= tol:
             return step
         delta, c[i], row = goal[i] - c[i], goal[i], K[i]
         for k in range(n):
@@ -271,16 +298,19 @@ def single_steps(K, diag, lo, hi, c, r, steps):
 
 
 @loop
-def pair_steps(K, diag, lo, hi, c, r, steps):
-    """Move the pair that gains most, one up and one down; changes c and r = y - K c, returns the steps taken."""
+def pair_steps(K, diag, lo, hi, c, r, steps, tol=0.0):
+    """Move the pair that gains most, one up and one down, until no two residuals invite more than tol.
+
+    Changes c and r = y - K c; returns the steps taken, fewer than `steps` if there is nothing left to do.
+    """
     n = len(c)
     gain, lanes = np.empty(n), np.empty(LANES)
     up = np.where(c < hi, 0.0, -np.inf)  # what can go up, as a summand
     down = np.where(c > lo, 1.0, 0.0)  # what can go down, as a factor
     floor = max(1e-12 * diag.max(), 1e-200)
+    for k in range(n):
+        gain[k] = r[k] + up[k]
     for step in range(steps):
-        for k in range(n):
-            gain[k] = r[k] + up[k]
         i = first_largest(gain, lanes)
         row_i, k_ii, r_i = K[i], diag[i], r[i]
         for k in range(n):
@@ -291,6 +321,8 @@ def pair_steps(K, diag, lo, hi, c, r, steps):
         j = first_largest(gain, lanes)
         if gain[j] == 0 or c[i] == hi[i]:
             return step
+        if r_i - r[j] <= tol and r_i - least(r, down) <= tol:
+            return step
         row_j, room_i, room_j = K[j], hi[i] - c[i], c[j] - lo[j]
         delta = min((r_i - r[j]) / max(floor, k_ii + diag[j] - 2 * row_i[j]), room_i, room_j)
         c[i] = hi[i] if delta == room_i else c[i] + delta
@@ -300,4 +332,99 @@ def pair_steps(K, diag, lo, hi, c, r, steps):
             down[k] = 1.0 if c[k] > lo[k] else 0.0
         for k in range(n):
             r[k] -= delta * (row_i[k] - row_j[k])
+            gain[k] = r[k] + up[k]
     return steps
+
+
+@loop
+def least(r, down):
+    """The smallest residual of the coefficients that can go down."""
+    lowest = np.inf
+    for k in range(len(r)):
+        if down[k] > 0.0 and r[k] < lowest:
+            lowest = r[k]
+    return lowest
+
+
+@loop
+def among(K, chosen):
+    """A copy of these rows and columns of K; runs of neighbours are copied together."""
+    m, runs = len(chosen), 0
+    starts = np.empty(m + 1, dtype=np.int64)
+    for j in range(m):
+        if j == 0 or chosen[j] != chosen[j - 1] + 1:
+            starts[runs] = j
+            runs += 1
+    starts[runs] = m
+    part = np.empty((m, m))
+    for i in range(m):
+        row = K[chosen[i]]
+        for k in range(runs):
+            first, last = starts[k], starts[k + 1]
+            x, copy = row[chosen[first] : chosen[first] + last - first], part[i, first:last]
+            for j in range(last - first):
+                copy[j] = x[j]
+    return part
+
+
+@loop
+def gap_and_objective(y, f, b, lo, hi, c):
+    """The numbers of the certificate of `algorithms.svm`: P - D, P and c'Kc, but for their common factor."""
+    gap, losses, square, total = 0.0, 0.0, 0.0, 0.0
+    for k in range(len(c)):
+        r = y[k] - f[k] - b
+        gap += (hi[k] - c[k]) * max(0.0, r) + (c[k] - lo[k]) * max(0.0, -r)
+        losses += (hi[k] - lo[k]) * max(0.0, y[k] * r)
+        square += c[k] * f[k]
+        total += c[k]
+    return gap + abs(b * total), max(0.0, square) / 2 + losses, square
+
+
+@loop
+def small_problems(K, rows, y, starts, first, last, C, offset, gap, most, c, found):
+    """Solve the problems from first to last, each on its own rows of K, by steps alone.
+
+    Problem p has the entries from starts[p] on of rows, y and c; found[p] is its offset, gap, objective and steps.
+    """
+    for p in range(first, last):
+        begin, end = starts[p], starts[p + 1]
+        part, signs, c_p = among(K, rows[begin:end]), y[begin:end], c[begin:end]
+        n = end - begin
+        lo, hi, diag, r = np.empty(n), np.empty(n), np.empty(n), signs.copy()
+        plus = 0
+        for k in range(n):
+            lo[k], hi[k], diag[k] = min(0.0, C * signs[k]), max(0.0, C * signs[k]), max(part[k, k], 1e-200)
+            plus += signs[k] > 0
+        steps, tol, b = 0, min(0.1, max(1e-3, 100 * gap)), 0.0
+        while True:
+            took = 0
+            if offset:
+                took = pair_steps(part, diag, lo, hi, c_p, r, most - steps, tol)
+                ordered = np.sort(r)
+                b = (ordered[plus - 1] + ordered[plus]) / 2
+            else:
+                now = 1
+                while now > 0 and took < most - steps:
+                    now = pair_steps(part, diag, lo, hi, c_p, r, min(n, most - steps - took), tol)
+                    now += single_steps(part, diag, lo, hi, c_p, r, min(n, most - steps - took - now), tol)
+                    took += now
+            steps += took
+            distance, objective, _ = gap_and_objective(signs, signs - r, b, lo, hi, c_p)
+            reached = distance / objective
+            if reached <= gap or steps >= most or tol < 1e-12:
+                break
+            tol *= min(0.5, max(0.02, 0.5 * gap / reached))
+        found[p, 0], found[p, 1], found[p, 2], found[p, 3] = b, reached, objective, steps
+
+
+@loop
+def dual_coordinate_descent(Psi, squares, y, C, order, alpha, w):
+    """One pass over the points in this order (Hsieh and others 2008); changes alpha and w."""
+    for i in order:
+        row = Psi[i]
+        goal = min(C, max(0.0, alpha[i] + (1.0 - y[i] * dot(row, w)) / squares[i]))
+        delta = (goal - alpha[i]) * y[i]
+        if delta != 0.0:
+            alpha[i] = goal
+            for k in range(len(w)):
+                w[k] += delta * row[k]

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import selection
 from ..algorithms import svm
-from ..estimators.base import one_against_rest, side_by_side
+from ..estimators.base import side_by_side
 from ..estimators.classifiers import KernelSVM
 from ..estimators.regressors import KernelRidge
 from ..linalg import solve_ridges
@@ -40,15 +40,16 @@ def _for_ridges(model: KernelRidge, K: Array, y: Any, K_test: Array, ridges: lis
 
 def _for_lams(model: KernelSVM, K: Array, y: Any, K_test: Array, lams: list[Any]) -> list[Any]:
     values = np.array([real(lam, "lam", above=0) for lam in lams])
-    codes, offset = model._encode(y, len(K)), offset_word(model.offset, OFFSETS, true="free")
+    offset, problems = offset_word(model.offset, OFFSETS, true="free"), model._svm_problems(model._encode(y, len(K)))
     if offset == "penalised":
         K, K_test, offset = K + 1.0, K_test + 1.0, "none"
     columns = []
-    for signs in one_against_rest(codes, len(model.classes_)):
-        fits = svm.solved_path(K, signs, values, offset=offset == "free", gap=model.gap)
+    for rows, signs in problems:
+        part, lams_ = K if len(rows) == len(K) else K[np.ix_(rows, rows)], values * (len(K) / len(rows))
+        fits = svm.solved_path(part, signs, lams_, offset=offset == "free", gap=model.gap)
         alpha, b = np.array([f.alpha for f in fits]), np.array([f.b for f in fits])
-        columns.append((alpha * signs) @ K_test.T + b[:, None])  # (lams, test points)
-    return [model._decide(side_by_side(list(scores))) for scores in zip(*columns, strict=True)]
+        columns.append((alpha * signs) @ K_test[:, rows].T + b[:, None])  # (lams, test points)
+    return [model._decide(model._scored(side_by_side(list(scores)))) for scores in zip(*columns, strict=True)]
 
 
 PATHS: dict[Any, Path] = {  # of the classes themselves: a subclass may fit in another way

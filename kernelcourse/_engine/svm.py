@@ -7,6 +7,9 @@ on the margin. Where C is too large for that to be soon, an interior-point metho
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,48 +18,120 @@ from scipy import linalg
 from ..algorithms import svm
 from ..algorithms.svm import TINY, Dual, Point, balanced
 from ..linalg import indefinite, nuggets
-from ..seam import accelerates
-from ..validation import Array
+from ..seam import accelerates, always
+from ..validation import Array, real
 from .linalg import add_multiple, factor, times
-from .threads import Loops, compiled, in_rows, one_thread
+from .threads import Loops, compiled, in_rows, in_threads, one_thread, ready, side_by_side
 
 Solver = Callable[[Array, float], tuple[Array, float]]
 
-MANY, FEWEST = 2000, 500  # coefficients: so many are passed over in parts, and a part has at least so many
+STEPS = 20  # per point, that a solution takes at least
+SMALL = 500  # coefficients: so few fit into the processor's cache with their part of K, and none is left out
+SHORT = 1500  # points of a problem that a compiled loop takes as a whole
+CHECK = 500  # steps between two looks at which can be left out
+WORTH_A_THREAD = 1000  # points of each of several problems, to be solved at the same time
+WORTH_BLAS_THREADS = 1500  # points of one problem: for fewer, a second thread costs its products more than it saves
+TIGHT = 1e-5  # below such a gap, a linear system is worth trying as soon as it may be right
 
 
-def certify(dual: Dual, c: Array) -> Point:
-    """The point with its certificate, from one triangle of K."""
-    return svm.certify(dual, c, times(dual.K, c) if c.any() else np.zeros_like(c))
+def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
+    """The point with its certificate, from one triangle of K; where it can be without numpy's dozen short calls."""
+    f = f if f is not None else times(dual.K, c) if c.any() else np.zeros_like(c)
+    loops = ready(STEPS * len(c) ** 2)
+    if loops is None:
+        return svm.certify(dual, c, f)
+    b = svm.best_offset(dual.y - f, dual.y) if dual.offset else 0.0
+    gap, objective, square = loops.gap_and_objective(dual.y, f, b, dual.lo, dual.hi, c)
+    if square < 0 or objective == 0:
+        return svm.certify(dual, c, f)  # which looks into it
+    return Point(c, f, b, gap / objective, objective)
+
+
+@accelerates(svm.solve_each)
+def solve_each(K: Array, problems: list[svm.Problem], lam: float, **numbers: Any) -> list[svm.SVMFit]:
+    """Many short problems in one compiled loop, long ones at the same time."""
+    K, sizes = in_rows(K), [len(y) for _, y in problems]
+    loops = ready(STEPS * sum(size**2 for size in sizes))
+    if loops is not None and max(sizes) < SHORT and numbers["gap"] > 1e-8:
+        return _short_problems(K, problems, lam, loops, **numbers)
+    jobs = [partial(_solve_one, K, rows, y, lam, numbers) for rows, y in problems]
+    if len(jobs) > 1 and (min(sizes) >= WORTH_A_THREAD or always()):
+        return side_by_side(jobs)
+    with one_thread(len(jobs) > 1):
+        return [job() for job in jobs]
+
+
+def _short_problems(
+    K: Array, problems: list[svm.Problem], lam: float, loops: Loops, *, offset: bool, gap: float, **numbers: Any
+) -> list[svm.SVMFit]:
+    """Those that steps alone do not bring to the gap soon are solved one by one."""
+    starts = np.append(0, np.cumsum([len(y) for _, y in problems]))
+    rows, y = np.concatenate([rows for rows, _ in problems]), np.concatenate([y for _, y in problems])
+    if offset and (np.abs(np.add.reduceat(y, starts[:-1])) == np.diff(starts)).any():
+        return NotImplemented  # the definition words the error
+    n, C, gap = len(K), svm.C_from_lam(lam, n=len(K)), real(gap, "gap", above=0)
+    c, found, shares = np.zeros(len(y)), np.empty((len(problems), 4)), np.linspace(0, len(problems), 9).astype(int)
+
+    def work(part: slice) -> None:
+        loops.small_problems(K, rows, y, starts, part.start, part.stop, C, offset, gap, 20 * max(SMALL, n), c, found)
+
+    in_threads(work, [slice(a, b) for a, b in pairwise(shares.tolist()) if a < b], STEPS * len(y))
+    fits = []
+    for (chosen, signs), (b, reached, objective, steps), begin, end in zip(
+        problems, found.tolist(), starts[:-1].tolist(), starts[1:].tolist(), strict=True
+    ):
+        if reached <= gap:
+            point = Point(c[begin:end], signs, b, reached, objective)
+            fits.append(svm.fit_at(point, C, gap, lam * n / len(signs), int(steps), ""))
+        else:
+            start = {"offset": offset, "gap": gap, "alpha0": np.abs(c[begin:end]), **numbers}
+            fits.append(_solve_one(K, chosen, signs, lam, start))
+    return fits
+
+
+def _solve_one(K: Array, rows: NDArray[np.intp], y: Array, lam: float, numbers: dict[str, Any]) -> svm.SVMFit:
+    part = K if len(rows) == len(K) else _among(K, rows)
+    return svm.solved(part, y, lam * len(K) / len(rows), **numbers)
 
 
 @accelerates(svm.descend)
 def descend(dual: Dual, c: Array, *, gap: float, max_steps: int) -> tuple[Point, int]:
     """A point that reaches `gap`, or else the best one met on the way there, and the steps taken."""
     dual = dual._replace(K=in_rows(dual.K))
+    with one_thread(len(c) < WORTH_BLAS_THREADS):
+        return _descended(dual, c, gap, max_steps)
+
+
+def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point, int]:
 
     def rank(p: Point) -> tuple[bool, float]:
         return p.gap > gap, p.objective
 
-    n, steps = len(c), 0
-    best = point = certify(dual, c)
-
-    # First a look at a warm start. For few points, more than three passes cost more than they save below; a pass is
-    # O(n^2) and what comes below O(n^3), so that for many points more of them pay.
-    loops = compiled(n * n)
-    passes = 3 if n < 1000 and loops is None else max(18, n // 100)
-    for number in range(passes + 1):
-        if best.gap <= gap or steps >= max_steps:
-            return best, steps
-        if number > 0:
-            c, took = _pass(dual, point, loops, first=number == 1, most=max_steps - steps)
-            steps += took
-            point = certify(dual, c)
-        # Far away, guesses at who is at a bound are seldom good, and for many points each costs a large system.
-        if point.gap < (0.1 if n < MANY else 0.01 if number < 3 else 0.03) or number == passes:
+    n, steps, tol = len(c), 0, min(0.1, max(1e-3, 100 * gap))
+    best = point = Point(c, np.zeros(n), 0.0, np.inf, np.inf)  # of a start at 0, nobody asks
+    if c.any() or gap >= 1 or max_steps == 0:
+        best = point = certify(dual, c)
+        if gap < point.gap < 0.1:  # a start nearby
+            point, steps = _put_on_margin(dual, point, min(5, max_steps))
+            best = min(best, point, key=rank)
+    loops = compiled(STEPS * n * n, n)
+    # A compiled step takes a microsecond and a system of all that are free O(n^3): for many points more steps pay.
+    some, most = (10 * n, max(20 * n, n * n // 20)) if loops else (max(50, 3 * n // 4), max(3 * n, n * n // 100))
+    while best.gap > gap and steps < min(most, max_steps):
+        c, f, took, done = _steps(dual, point, loops, tol, min(some, max_steps - steps))
+        steps += took
+        point = certify(dual, c, f if gap > 1e-8 else None)  # else it would matter how f was rounded
+        best = min(best, point, key=rank)
+        if point.gap <= gap:
+            break
+        if point.gap < 0.1 and (gap < TIGHT or not done):
             point, took = _put_on_margin(dual, point, min(5, max_steps - steps))
             steps += took
-        best = min(best, point, key=rank)
+            best = min(best, point, key=rank)
+        elif took == 0 and tol < 1e-12:
+            break  # rounding allows no more
+        if done:
+            tol *= min(0.5, max(0.02, 0.5 * gap / max(point.gap, TINY)))
 
     size = max(500, 2 * int(np.count_nonzero((dual.lo < point.c) & (point.c < dual.hi))))
     while best.gap > gap and steps < max_steps:
@@ -69,25 +144,39 @@ def descend(dual: Dual, c: Array, *, gap: float, max_steps: int) -> tuple[Point,
     return best, steps
 
 
-def _pass(dual: Dual, point: Point, loops: Loops, *, first: bool, most: int) -> tuple[Array, int]:
-    """A cheap step for three of four coefficients.
+def _steps(dual: Dual, point: Point, loops: Loops, tol: float, most: int) -> tuple[Array, Array, int, bool]:
+    """Cheap steps until none promises more than `tol`: the coefficients, Kc, the steps, and whether it came to that.
 
-    Of many, more than a processor's cache has room for, those are left out from the second pass on that are at a bound
-    and want to stay there most. A copy of the others' part of K is read faster, and many times as many steps pay.
+    From time to time, those are left out that are at a bound and want to stay there. A copy of the others' part of K
+    is read faster. What was left out too early shows in the next certificate.
     """
-    n, c, r = len(point.c), point.c.copy(), dual.y - point.f
-    wish = _wish(dual, point)
-    size = max(FEWEST, int(1.2 * np.count_nonzero(wish > 0)))
-    if first or n < MANY or size > 0.7 * n:
-        return c, _descend(dual, loops, c, r, min(max(1, 3 * n // 4), most))
-    chosen = np.argpartition(-wish, size - 1)[:size]
-    chosen.sort()
-    K = _among(dual.K, chosen)
-    part = Dual(K, dual.y[chosen], dual.lo[chosen], dual.hi[chosen], dual.diag[chosen], dual.offset)
-    moved = c[chosen]
-    took = _descend(part, loops, moved, r[chosen], min(3 * n, most))
-    c[chosen] = moved
-    return c, took
+    c, took, active, part = point.c.copy(), 0, np.arange(len(point.c)), dual
+    moved, r = c, dual.y - point.f
+    while took < most:
+        steps = min(max(CHECK, len(active) // 3), most - took)
+        now = _descend(part, loops, moved, r, steps, tol)
+        took += now
+        if now < steps:
+            break
+        if len(active) < SMALL:
+            continue
+        kept = _may_move(part, moved, r)
+        if len(kept) < 0.7 * len(active):
+            c[active] = moved
+            active, moved, r = active[kept], moved[kept], r[kept]
+            y, lo, hi, diag = (v[kept] for v in (part.y, part.lo, part.hi, part.diag))
+            part = Dual(_among(part.K, kept), y, lo, hi, diag, dual.offset)
+    c[active] = moved
+    return c, dual.y - r if len(active) == len(c) else times(dual.K, c), took, now < steps
+
+
+def _may_move(dual: Dual, c: Array, r: Array) -> NDArray[np.intp]:
+    """Those off their bounds, and those that another could draw from theirs."""
+    up, down = c < dual.hi, c > dual.lo
+    top, bottom = r[up].max(initial=-np.inf), r[down].min(initial=np.inf)
+    if not dual.offset:
+        top, bottom = max(top, 0.0), min(bottom, 0.0)
+    return np.flatnonzero((up & down) | (up & (r >= bottom)) | (down & (r <= top)))
 
 
 def _wish(dual: Dual, point: Point) -> Array:
@@ -98,23 +187,23 @@ def _wish(dual: Dual, point: Point) -> Array:
     return wish
 
 
-def _descend(dual: Dual, loops: Loops, c: Array, r: Array, steps: int) -> int:
-    """Change c and r = y - K c by cheap steps, and say how many it took."""
+def _descend(dual: Dual, loops: Loops, c: Array, r: Array, steps: int, tol: float) -> int:
+    """Change c and r = y - K c by cheap steps, and say how many it took: fewer than asked if there is no more to do."""
     K, diag, lo, hi = dual.K, dual.diag, dual.lo, dual.hi
     pair_steps, single_steps = (_pair_steps, _single_steps) if loops is None else (loops.pair_steps, loops.single_steps)
     if dual.offset:
-        return pair_steps(K, diag, lo, hi, c, r, steps)
+        return pair_steps(K, diag, lo, hi, c, r, steps, tol)
     took, block = 0, max(1, steps // 20)  # pairs get around faster, but only single steps change the sum of c
     while took < steps:
-        pairs = pair_steps(K, diag, lo, hi, c, r, min(block, steps - took))
-        singles = single_steps(K, diag, lo, hi, c, r, min(block, steps - took - pairs))
+        pairs = pair_steps(K, diag, lo, hi, c, r, min(block, steps - took), tol)
+        singles = single_steps(K, diag, lo, hi, c, r, min(block, steps - took - pairs), tol)
         took += pairs + singles
         if pairs + singles == 0:
             break
     return took
 
 
-def _single_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array, steps: int) -> int:
+def _single_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array, steps: int, tol: float = 0.0) -> int:
     r"""Move the $c_i$ that gains most, $\delta r_i - \frac12 \delta^2 K_{ii}$, keeping $r = y - Kc$; steps taken."""
     half, goal, gain = 0.5 * diag, np.empty_like(r), np.empty_like(r)
     for step in range(steps):
@@ -127,14 +216,14 @@ def _single_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Arra
         np.subtract(r, gain, out=gain)
         gain *= delta
         i = int(gain.argmax())
-        if delta[i] == 0:
+        if delta[i] == 0 or abs(r[i]) <= tol:
             return step
         c[i] = goal[i]
         add_multiple(r, -delta.item(i), K[i])
     return steps
 
 
-def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array, steps: int) -> int:
+def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array, steps: int, tol: float = 0.0) -> int:
     r"""Move two coefficients against each other, $c_i$ up and $c_j$ down, keeping $r = y - Kc$; steps taken.
 
     $i$ has the largest residual that can still go up; $j$ gains most with it, $(r_i - r_j)^2 / 2$ over the curvature
@@ -157,6 +246,8 @@ def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array,
         gain /= curvature
         j = int(gain.argmax())
         if gain[j] == 0 or room_i == 0:
+            return step
+        if r_i - r[j] <= tol and r_i - r[down > 0].min() <= tol:
             return step
         room_j = float(c[j] - lo[j])
         delta = min((r_i - float(r[j])) / float(curvature[j]), room_i, room_j)
@@ -203,6 +294,8 @@ def _put_on_margin(dual: Dual, point: Point, rounds: int) -> tuple[Point, int]:
 
 def _among(K: Array, chosen: NDArray[np.intp]) -> Array:
     """A copy of these rows and columns of K."""
+    if (loops := ready(len(chosen) ** 2)) is not None:
+        return loops.among(K, chosen)
     if len(chosen) > 500:
         return K[np.ix_(chosen, chosen)]
     return K.ravel().take(chosen[:, None] * len(K) + chosen)  # faster for few

@@ -28,8 +28,9 @@ _done = 0.0  # elementary steps of small jobs that were worth compiling, done wi
 
 SLAB = 2**20  # entries of a Gram matrix that are worked on at a time: 8 MB
 WORTH_COMPILING = 2**19  # below so many entries or elementary steps, importing numba takes longer than the job
+WORTH_CALLING = 2**12  # the same, once numba is there
 WORTH_WAITING = 2**24  # elementary steps, of all small jobs so far: some tenths of a second in plain numpy
-WORTH_A_THREAD = 2**16
+WORTH_A_THREAD = 2**18  # entries: some tenths of a millisecond, which is what starting a thread takes
 _LINE = 8  # numbers in a cache line
 
 
@@ -37,15 +38,25 @@ def compiled(work: float, points: float | None = None) -> Loops:
     """The compiled loops for a job of so many elementary steps; None if plain numpy should do it.
 
     Compiling takes seconds, so a job on `points` (by default the root of `work`) fewer than a thousand never waits for
-    it. Only a program that goes on to such jobs, until plain numpy has done `WORTH_WAITING` steps, gets the loops.
+    it. Only a program that goes on to such jobs, until plain numpy has done `WORTH_WAITING` steps in at least eight of
+    them, gets the loops. Where they are there, smaller jobs have them too.
     """
     global _done
-    if (work < WORTH_COMPILING and not always()) or os.environ.get("KERNELCOURSE_FAST") == "0":
+    if os.environ.get("KERNELCOURSE_FAST") == "0":
+        return None
+    there = _loops.cache_info().currsize > 0
+    if work < (WORTH_CALLING if there else WORTH_COMPILING) and not always():
         return None
     few = (work**0.5 if points is None else points) < 1000
-    if few and not always() and _loops.cache_info().currsize == 0 and (_done := _done + work) < WORTH_WAITING:
+    if few and not always() and not there and (_done := _done + min(work, WORTH_WAITING / 8)) < WORTH_WAITING:
         return None
     return _loops()
+
+
+def ready(work: float) -> Loops:
+    """The compiled loops for a part of a job, if they are there already."""
+    there = _loops.cache_info().currsize > 0
+    return compiled(work, np.inf) if there and (work >= WORTH_CALLING or always()) else None
 
 
 @cache

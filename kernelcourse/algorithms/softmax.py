@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..linalg import refuse_indefinite, solve_ridge
+from ..linalg import conjugate_gradients, refuse_indefinite, solve_ridge
 from ..validation import Array, points, real, same_length, square, vector, whole
 from .newton import positive_ridge, solve_weighted, zero_of_gradient
 
 __all__ = [
-    "cross_entropy", "kernel_softmax", "one_hot", "primal_softmax", "softmax", "softmax_functional_gradient",
-    "softmax_gradient", "softmax_objective",
+    "cross_entropy", "kernel_softmax", "kernel_softmax_cg", "one_hot", "primal_softmax", "softmax",
+    "softmax_functional_gradient", "softmax_gradient", "softmax_objective",
 ]  # fmt: skip
 
 
@@ -139,6 +139,56 @@ def kernel_softmax(
 
     start, scale = np.zeros(Y.shape), np.trace(K) / len(K)
     return zero_of_gradient(start, gradient, direction, ridge, scale, tol, max_iterations, name="kernel_softmax")[0]
+
+
+def kernel_softmax_cg(
+    K: ArrayLike,
+    labels: ArrayLike,
+    *,
+    ridge: float,
+    n_classes: int | None = None,
+    tol: float = 1e-8,
+    max_products: int = 2000,
+) -> Array:
+    r"""`kernel_softmax` without factorisations: all classes at once, each Newton step by conjugate gradients.
+
+    As in `logistic_newton_cg`, in the inner product $\langle U, V\rangle = \operatorname{tr} U^\top K V$, where the
+    matrix of the Newton step is self-adjoint. An iteration multiplies K with one matrix of k columns, $O(kn^2)$. If
+    `max_products` of them are not enough, `kernel_softmax` takes over.
+
+    >>> A = kernel_softmax_cg(np.eye(3), [0, 1, 2], ridge=0.2)
+    >>> bool(np.allclose(A, kernel_softmax(np.eye(3), [0, 1, 2], ridge=0.2)))
+    True
+    """
+    K, ridge = square(K), positive_ridge(ridge)
+    Y, products = _indicators(labels, len(K), n_classes), 0
+    tol, max_products = real(tol, "tol", above=0), whole(max_products, "max_products", at_least=1)
+
+    def gradient(x: Array, ridge: float) -> Array:
+        return _softmax_errors(x[1], Y) + ridge * x[0]
+
+    def direction(x: Array, R: Array, ridge: float) -> Array:
+        nonlocal products
+        accuracy = min(0.1, float(np.sqrt(np.abs(R).max())))  # a rough step far away, an exact one close by
+        P = _softmax(x[1])
+
+        def times(u: Array) -> Array:
+            PKU = P * u[1]
+            AU = ridge * u[0] + PKU - P * PKU.sum(axis=1, keepdims=True)
+            return np.array([AU, K @ AU])
+
+        b, most = np.array([-R, -(K @ R)]), max_products - products - 2
+        d, residuals = conjugate_gradients(
+            times, b, iterations=most, tol=accuracy, inner=lambda u, v: float(np.vdot(u[0], v[1]))
+        )
+        products += len(residuals) + 1
+        return d if residuals and residuals[-1] <= accuracy else np.zeros_like(x)
+
+    limits, start = (ridge, ridge, tol, max_products), np.zeros((2, *Y.shape))
+    (A, _), _, norm = zero_of_gradient(start, gradient, direction, *limits, weights=lambda x: x[0])
+    if norm > tol * min(1.0, ridge * np.abs(A).max()):
+        return kernel_softmax(K, labels, ridge=ridge, n_classes=n_classes, tol=tol)
+    return A
 
 
 def primal_softmax(

@@ -160,7 +160,7 @@ def kernel_svm_by_the_book(
     >>> kernel_svm_by_the_book([[1.0, 0.0], [0.0, 4.0]], [1, -1], lam=0.25).alpha  # C = 1
     array([1.  , 0.25])
     """
-    K, y, lam = _problem(K, y, lam)
+    K, y, lam = _checked_problem(K, y, lam)
     gap, max_epochs = real(gap, "gap", above=0), whole(max_epochs, "max_epochs", at_least=1)
     dual, n, C = dual_problem(K, y, lam, offset=False), len(y), C_from_lam(lam, n=len(y))
     Q = y[:, None] * K * y  # D_y K D_y
@@ -172,7 +172,7 @@ def kernel_svm_by_the_book(
             alpha[i] += step
             margins += step * Q[i]
         epochs, point = epochs + 1, certify(dual, y * alpha)
-    return _fit(dual, point, gap, lam, epochs * n, f"max_epochs={max_epochs} ran out")
+    return fit_at(point, C, gap, lam, epochs * n, f"max_epochs={max_epochs} ran out")
 
 
 def kernel_svm(
@@ -189,7 +189,7 @@ def kernel_svm(
     >>> fit.alpha, fit.margin_support
     (array([1.  , 0.25]), array([1]))
     """
-    K, y, lam = _problem(K, y, lam)
+    K, y, lam = _checked_problem(K, y, lam)
     return solved(K, y, lam, offset=False, gap=gap, max_steps=max_steps, alpha0=alpha0)
 
 
@@ -206,7 +206,7 @@ def kernel_svm_with_offset(
     >>> fit.alpha, fit.b
     (array([0.5, 0.5]), 1.0)
     """
-    K, y, lam = _problem(K, y, lam)
+    K, y, lam = _checked_problem(K, y, lam)
     return solved(K, y, lam, offset=True, gap=gap, max_steps=max_steps, alpha0=alpha0)
 
 
@@ -222,7 +222,21 @@ def solved(
     c = np.clip(y * alpha, dual.lo, dual.hi)
     point, steps = descend(dual, balanced(c) if offset else c, gap=gap, max_steps=max_steps)
     reason = "rounding allows no better; a larger lam, or K scaled to a diagonal near 1, would"
-    return _fit(dual, point, gap, lam, steps, f"max_steps={max_steps} ran out" if steps >= max_steps else reason)
+    C, reason = C_from_lam(lam, n=len(y)), f"max_steps={max_steps} ran out" if steps >= max_steps else reason
+    return fit_at(point, C, gap, lam, steps, reason)
+
+
+Problem = tuple[NDArray[np.intp], Array]  # the rows of some points, and their signs
+
+
+@definition
+def solve_each(
+    K: Array, problems: list[Problem], lam: float, *, offset: bool, gap: float, max_steps: int = 1_000_000
+) -> list[SVMFit]:
+    """The SVM of each problem, all with the C that `lam` means for all points of K."""
+    parts = (K if len(rows) == len(K) else K[np.ix_(rows, rows)] for rows, _ in problems)
+    options: Any = {"offset": offset, "gap": gap, "max_steps": max_steps}
+    return [solved(part, y, lam * len(K) / len(y), **options) for part, (_, y) in zip(parts, problems, strict=True)]
 
 
 def svm_path(
@@ -236,7 +250,7 @@ def svm_path(
     >>> [fit.alpha for fit in svm_path([[1.0, 0.0], [0.0, 4.0]], [1, -1], lams=[0.25, 0.5])]
     [array([1.  , 0.25]), array([0.5 , 0.25])]
     """
-    K, y, _ = _problem(K, y, 1.0)
+    K, y, _ = _checked_problem(K, y, 1.0)
     free = offset_word(offset, ("none", "free"), true="free") == "free"
     return solved_path(K, y, vector(lams, "lams"), offset=free, gap=gap, max_steps=max_steps)
 
@@ -319,9 +333,9 @@ TINY = 1e-200
 
 
 def dual_problem(K: Array, y: Array, lam: float, *, offset: bool) -> Dual:
-    """The dual of the SVM; refuses a K that shows itself to be indefinite, and a C beyond floating point."""
+    """The dual of the SVM; refuses a K with a negative diagonal, and a C beyond floating point."""
     C, diag = C_from_lam(lam, n=len(y)), np.diag(K)
-    if len(K) <= 500 or diag.min() < 0:
+    if diag.min() < 0:
         refuse_indefinite(K, SLACK * np.abs(diag).max())
     if C > 1e150:
         raise ValueError(f"lam is too small: C = 1 / (2 n lam) = {C:g} leaves floating point no room, got lam={lam!r}")
@@ -333,7 +347,7 @@ def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
     f = dual.K @ c if f is None else f
     if c @ f < -SLACK * dual.diag.max() * (c @ c):
         refuse_indefinite(dual.K, SLACK * dual.diag.max())
-    b = _best_offset(dual.y - f, dual.y) if dual.offset else 0.0
+    b = best_offset(dual.y - f, dual.y) if dual.offset else 0.0
     r = dual.y - f - b
     gap = (dual.hi - c) @ np.maximum(0.0, r) + (c - dual.lo) @ np.maximum(0.0, -r)
     gap += abs(b * c.sum())  # what rounding has left of the constraint
@@ -341,7 +355,7 @@ def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
     return Point(c, f, b, float(gap / objective), float(objective))
 
 
-def _best_offset(r: Array, y: Array) -> float:
+def best_offset(r: Array, y: Array) -> float:
     r"""The $b$ that minimises $\sum_i \max\{0, 1 - y_i (f_i + b)\}$, given $r = y - f$.
 
     The slope of the sum starts at $-n_+$, the number of positive labels, and gains 1 at every $r_i$: it is 0 between
@@ -352,11 +366,11 @@ def _best_offset(r: Array, y: Array) -> float:
     return float(ordered[n_plus - 1] + ordered[n_plus]) / 2
 
 
-def _fit(dual: Dual, point: Point, gap: float, lam: float, steps: int, reason: str) -> SVMFit:
+def fit_at(point: Point, C: float, gap: float, lam: float, steps: int, reason: str) -> SVMFit:
     """What was found, with a warning that gives the reason if the gap was missed."""
     if not point.gap <= gap:
         warn(f"the SVM stopped at relative duality gap {point.gap:.1e} > gap={gap:g}: {reason}")
-    alpha, C = np.abs(point.c), dual.hi[0] - dual.lo[0]
+    alpha = np.abs(point.c)
     support = np.flatnonzero(alpha > 1e-8 * alpha.max())  # an interior point leaves traces where the solution is 0
     on_margin = support[alpha[support] < (1 - 1e-8) * C]
     return SVMFit(alpha, point.b, point.gap, steps, 2 * lam * point.objective, support, on_margin)
@@ -438,6 +452,14 @@ def put_on_margin(dual: Dual, point: Point) -> Point:
 def _problem(K: ArrayLike, y: ArrayLike, lam: float) -> tuple[Array, Array, float]:
     K = square(K)
     return K, signs(y, length=len(K)), real(lam, "lam", above=0)
+
+
+def _checked_problem(K: ArrayLike, y: ArrayLike, lam: float) -> tuple[Array, Array, float]:
+    """The problem of a K that was handed in: a small one is looked at whole, a large one as far as the solver goes."""
+    K, y, lam = _problem(K, y, lam)
+    if len(K) <= 500:
+        refuse_indefinite(K, SLACK * np.abs(np.diag(K)).max())
+    return K, y, lam
 
 
 def balanced(c: Array) -> Array:

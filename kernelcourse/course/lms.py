@@ -6,6 +6,8 @@ assignment, and a first row with the points possible. It finds a student by the 
 
 Moodle reads what its grade export writes: columns of the profile, then `Assignment: … (Real)` and `(Feedback)`. Its
 import asks which column names the student (ID number or e-mail address) and to which item the grades belong.
+
+By hand, because `nbgrader export` writes one flat file, and canvasapi needs the network and a token.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A notebook's run in sandboxes: if one comes to a bad end, the next takes over without the cell that caused it."""
+"""A notebook's run in sandboxes: if one comes to a bad end, the next takes over without the cell that caused it.
+
+By hand, because nbclient runs a notebook in one kernel and ends with it.
+"""
 
 from __future__ import annotations
 

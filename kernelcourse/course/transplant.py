@@ -1,7 +1,8 @@
 """A submission rebuilt on the released notebook: of the student's file only texts are taken.
 
 Tests, order, metadata, points and kernel are those of the release. What is taken are the texts of the answer cells, by
-their grade_id, and of the cells that the student added, at their place among the graded cells.
+their grade_id, and of the cells that the student added, at their place among the graded cells. By hand, because
+nbgrader's OverwriteCells keeps the student's file, and nbformat repairs or refuses what students really send.
 """
 
 from __future__ import annotations

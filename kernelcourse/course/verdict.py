@@ -1,4 +1,7 @@
-"""What a check cell says of a student's answers, found out by the grader itself and written as the cell's output."""
+"""What a check cell says of a student's answers, found out by the grader itself and written as the cell's output.
+
+By hand, because a check that runs beside the answer, as in nbgrader, can be changed by it.
+"""
 
 from __future__ import annotations
 

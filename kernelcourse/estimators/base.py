@@ -14,6 +14,7 @@ import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -384,6 +385,30 @@ def one_against_rest(codes: Any, n_classes: int) -> list[Any]:
     """Two classes: one vector of signs, +1 for the second. More: one vector per class, +1 for that class."""
     positive = [1] if n_classes == 2 else range(n_classes)
     return [np.where(codes == c, 1.0, -1.0) for c in positive]
+
+
+def one_against_one(codes: Any, n_classes: int) -> list[tuple[Any, Any]]:
+    """For each pair of classes the rows of its points, and their signs: +1 for the later class."""
+    of_class = [np.flatnonzero(codes == c) for c in range(n_classes)]
+    problems = []
+    for i, j in combinations(range(n_classes), 2):
+        rows = np.sort(np.concatenate([of_class[i], of_class[j]]))
+        problems.append((rows, np.where(codes[rows] == j, 1.0, -1.0)))
+    return problems
+
+
+def votes(scores: Array, n_classes: int) -> Array:
+    """From one score per pair of classes, (n, pairs), how many pairs each class wins, (n, classes).
+
+    Less than half a vote goes by the sums of the scores, and decides between classes with as many wins.
+    """
+    wins, sums = np.zeros((2, len(scores), n_classes))
+    for (i, j), score in zip(combinations(range(n_classes), 2), scores.T, strict=True):
+        wins[:, i] += score <= 0
+        wins[:, j] += score > 0
+        sums[:, i] -= score
+        sums[:, j] += score
+    return wins + sums / (3 * (np.abs(sums) + 1))
 
 
 def side_by_side(columns: list[Array]) -> Array:

@@ -26,6 +26,7 @@ from ..estimators.base import (
 )
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Gaussian
+from ..seam import definition
 from ..validation import Array, generator, real, warn, whole
 from .blocks import MEMORY, cg_weights, product, row_blocks
 from .chunks import by_chunks, dask_rows, dask_vector, distinct, gather, is_dask
@@ -94,6 +95,12 @@ LOGISTIC = Model(feature_logistic, "ridge", lambda ridge, n: 4 * ridge)  # the l
 SVM = Model(feature_svm, "lam", lambda lam, n: 2 * n * lam)
 
 
+@definition
+def fit_each(model: Model, features: Any, X: Any, problems: list[Any], options: dict[str, Any]) -> list[Any]:
+    """What the model makes of the features for each vector of targets."""
+    return [model.solve(features, X, targets, **options) for targets in problems]
+
+
 @dataclass(eq=False, repr=False)
 class OnFeatures(Estimator):
     r"""A feature map $\phi$, drawn at fitting, times a model that finds the w of $f(x) = w^\top \phi(x)$.
@@ -150,7 +157,7 @@ class OnFeatures(Estimator):
             self.kernel_, X, self.m, landmarks=how, ridge=ridge, memory=self.memory_, rng=self.rng
         )
         options |= {model.strength: strength, "memory": self.memory_}
-        return [model.solve(self.features_, X, targets, **options) for targets in problems]
+        return fit_each(model, self.features_, X, problems, options)
 
     def _problems_of(self: Any, X: Any, y: Any) -> list[Any]:
         if self.kind == "regressor":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from kernelcourse.algorithms.logistic import (
 from kernelcourse.algorithms.softmax import (
     cross_entropy,
     kernel_softmax,
+    kernel_softmax_cg,
     one_hot,
     primal_softmax,
     softmax,
@@ -353,10 +355,11 @@ def test_newton_warns_once_when_rounding_stops_it():
 
 
 @pytest.mark.parametrize("ridge", [10.0, 0.1, 1e-6])
-def test_kernel_softmax_reaches_a_gradient_norm_of_1e_8(ridge):
+@pytest.mark.parametrize("solver", [kernel_softmax, kernel_softmax_cg, partial(kernel_softmax_cg, max_products=3)])
+def test_kernel_softmax_reaches_a_gradient_norm_of_1e_8(solver, ridge):
     X, labels = overlapping(n=60, D=2, k=4)
     for K in (gaussian_gram(X), X @ X.T, np.ones((60, 60)), gaussian_gram(np.repeat(X[:30], 2, axis=0))):
-        A = kernel_softmax(K, labels, ridge=ridge)
+        A = solver(K, labels, ridge=ridge)
         assert np.abs(softmax_functional_gradient(A, K, labels, ridge=ridge)).max() <= 1e-8
         np.testing.assert_allclose(A.sum(axis=1), 0, atol=1e-9 * np.abs(A).max())
 

@@ -301,15 +301,15 @@ def test_many_open_points_are_solved_for_in_growing_groups(solver):
 @pytest.mark.parametrize("C", [1.0, 100.0])
 @pytest.mark.parametrize("solver", SOLVERS)
 @engine_only
-def test_passes_over_some_of_many_lead_to_the_same_function(solver, C, monkeypatch):
+def test_steps_among_some_of_many_lead_to_the_same_function(solver, C, monkeypatch):
     K, y = gaussian_problem(250)
     lam = lam_from_C(C, n=250)
     whole = solver(K, y, lam=lam, gap=1e-10)
     sizes, descend = [], fast._descend
     monkeypatch.setattr(fast, "_descend", lambda dual, *rest: sizes.append(len(dual.y)) or descend(dual, *rest))
     monkeypatch.setattr(fast, "_put_on_margin", lambda dual, point, rounds: (point, 0))  # or it would end too soon
-    monkeypatch.setattr(fast, "MANY", 100)
-    monkeypatch.setattr(fast, "FEWEST", 50)
+    monkeypatch.setattr(fast, "SMALL", 50)
+    monkeypatch.setattr(fast, "CHECK", 50)
     some = solver(K, y, lam=lam, gap=1e-10)
     assert sizes[0] == 250 and min(sizes) < 180  # all at first, then fewer
     assert some.gap <= 1e-10 and relative_gap(some, K, y, lam) < 1e-9
@@ -317,15 +317,16 @@ def test_passes_over_some_of_many_lead_to_the_same_function(solver, C, monkeypat
 
 
 @pytest.mark.parametrize("offset", [False, True])
-def test_a_pass_over_some_gains(offset, monkeypatch):
-    monkeypatch.setattr(fast, "MANY", 100)
-    monkeypatch.setattr(fast, "FEWEST", 50)
+def test_steps_among_some_gain(offset, monkeypatch):
+    monkeypatch.setattr(fast, "SMALL", 50)
+    monkeypatch.setattr(fast, "CHECK", 50)
     K, y = gaussian_problem(250)
     dual = svm.dual_problem(K, y, lam_from_C(1.0, n=250), offset=offset)
     points = [svm.certify(dual, np.zeros(250))]
-    for first in (True, False, False):
-        c, took = fast._pass(dual, points[-1], None, first=first, most=40)
-        assert took == 40 and np.all((dual.lo <= c) & (c <= dual.hi))
+    for _ in range(3):
+        c, f, took, done = fast._steps(dual, points[-1], None, 1e-9, 100)
+        assert took == 100 and not done and np.all((dual.lo <= c) & (c <= dual.hi))
+        np.testing.assert_allclose(f, K @ c, atol=1e-12)
         points.append(svm.certify(dual, c))
     values = [0.5 * p.c @ p.f - y @ p.c for p in points]  # what the dual minimises
     assert all(after < before for before, after in pairwise(values))

@@ -144,6 +144,25 @@ def reaches_the_gap(args, kwargs, fast, plain):
     np.testing.assert_allclose(fast[0].objective, plain[0].objective, rtol=1e-8)
 
 
+def solve_each():
+    n = 90
+    rows = [np.arange(n), np.arange(0, n, 2), np.array([3, 4, 5, 20, 21, 60])]
+    for layout in LAYOUTS:
+        for offset in (False, True):
+            problems = [(some, np.where(np.arange(len(some)) % 3 == 0, 1.0, -1.0)) for some in rows]
+            yield (layout(gram(n)), problems, 0.01), {"offset": offset, "gap": 1e-11}
+            yield (layout(gram(n)), problems[:1], 0.01), {"offset": offset, "gap": 1e-11}
+
+
+def have_the_same_solutions(args, kwargs, fast, plain):
+    K, problems, _ = args
+    for (rows, y), one, other in zip(problems, fast, plain, strict=True):
+        assert max(one.gap, other.gap) <= kwargs["gap"]
+        np.testing.assert_allclose(one.objective, other.objective, rtol=1e-10)
+        part = K[np.ix_(rows, rows)]
+        np.testing.assert_allclose(part @ (one.alpha * y), part @ (other.alpha * y), atol=1e-4)
+
+
 def newton_by_products():
     for n in SIZES:
         for ridge in (1e-2, 1.0, 1e3):
@@ -222,11 +241,21 @@ CASES = {
     definition.__name__: definition
     for definition in (
         *(square, is_symmetric, solve_ridge, solve_ridges, cholesky, triangular_solve, add_squares),
-        *(descend, newton_by_products, count_mistakes, logistic_steps, hits_and_totals, largest, mean_scores),
+        *(
+            descend,
+            solve_each,
+            newton_by_products,
+            count_mistakes,
+            logistic_steps,
+            hits_and_totals,
+            largest,
+            mean_scores,
+        ),
     )
 }
 CERTIFIED = {
     "add_squares": has_added_twice,
     "descend": reaches_the_gap,
+    "solve_each": have_the_same_solutions,
     "newton_by_products": reaches_the_minimum,
 }

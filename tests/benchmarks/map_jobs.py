@@ -1,0 +1,380 @@
+"""The jobs of the map as data: for each a grid of cells, and how ours and the peer do one of them.
+
+Nobody chose these cells for their result: they are all combinations of what users vary, up to the sizes that fit.
+A builder takes one cell's parameters and returns a `Cell`: two calls, and a function of both answers that says how
+well each did and whether they agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+import kernelcourse as kc
+
+Parameters = dict[str, Any]
+Verdict = tuple[bool, str]  # whether the answers agree, and what each side reached
+
+
+@dataclass(frozen=True)
+class Cell:
+    ours: Callable[[], Any]
+    peer: Callable[[], Any]
+    verdict: Callable[[Any, Any], Verdict]
+
+
+@dataclass(frozen=True)
+class Job:
+    name: str
+    peer: str
+    build: Callable[..., Cell]
+    grid: Callable[[], Iterator[Parameters]]
+    ways: tuple[str, ...] = field(default=("as installed", "1 thread", "without numba"))
+
+
+def cells(**values: tuple[Any, ...]) -> Callable[[], Iterator[Parameters]]:
+    return lambda: (dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
+
+
+# ---------------------------------------------------------------- data
+
+SHAPES = ("plain", "duplicated", "unscaled", "one dominating")
+
+
+@cache
+def points(n: int, d: int, shape: str = "plain", seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    if shape == "duplicated":
+        X = X[rng.integers(n // 2, size=n)]
+    elif shape == "unscaled":
+        X = X * np.logspace(-1, 1, d) if d > 1 else 10 * X
+    elif shape == "one dominating":
+        X = X * np.where(np.arange(d) == 0, 10.0, 1.0)
+    return X
+
+
+@cache
+def function(n: int, d: int, shape: str = "plain") -> np.ndarray:
+    Z = points(n, d, shape)
+    Z = Z / np.maximum(Z.std(axis=0), 1e-12)
+    return np.sin(1.5 * Z[:, 0]) + Z[:, d // 2] * Z[:, -1]
+
+
+def labels(kind: str, n: int, d: int, shape: str) -> np.ndarray:
+    """Two classes: a clear border, one label in ten wrong, or coin tosses for a third of the points."""
+    rng, f = np.random.default_rng(1), function(n, d, shape)
+    wrong = {"separable": 0.0, "noisy": 0.1, "hard": 0.33}[kind]
+    return np.where((f > np.median(f)) ^ (rng.uniform(size=n) < wrong), 1, -1)
+
+
+def many_labels(n: int, d: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Clouds that overlap a little."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(classes, size=n)
+    return 2.5 * rng.normal(size=(classes, d))[y] + rng.normal(size=(n, d)), y
+
+
+def width(d: int, shape: str = "plain") -> float:
+    """The median distance between points, which is what users are told to start from."""
+    X = points(200, d, shape)
+    D = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+    return float(max(np.median(D), 1e-3))
+
+
+@cache
+def digits() -> tuple[np.ndarray, np.ndarray]:
+    load = getattr(kc.datasets, "load_digits", None)
+    if load is not None:
+        data = load()
+        return np.asarray(data.X, dtype=float) / 16, np.asarray(data.y)
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return X / 16, y
+
+
+@cache
+def penguins() -> tuple[np.ndarray, np.ndarray] | None:
+    load = getattr(kc.datasets, "load_penguins", None)
+    if load is None:
+        return None
+    data = load()
+    X = np.asarray(data.X, dtype=float)
+    whole = np.isfinite(X).all(axis=1)
+    X = X[whole]
+    return (X - X.mean(axis=0)) / X.std(axis=0), np.asarray(data.y)[whole]
+
+
+def close(tolerance: float) -> Callable[[Any, Any], Verdict]:
+    def verdict(ours: Any, peer: Any) -> Verdict:
+        apart = float(np.abs(ours - peer).max() / max(np.abs(peer).max(), 1e-300))
+        return apart <= tolerance, f"differ by {apart:.0e}"
+
+    return verdict
+
+
+def same(share: float) -> Callable[[Any, Any], Verdict]:
+    def verdict(ours: Any, peer: Any) -> Verdict:
+        agree = float(np.mean(ours == peer))
+        return agree >= share, f"{agree:.2%} the same"
+
+    return verdict
+
+
+# ---------------------------------------------------------------- Gram matrices
+
+
+def gram(kernel: str, n: int, d: int, shape: str = "plain", dtype: str = "float64", cross: bool = False) -> Cell:
+    from sklearn.gaussian_process.kernels import Matern
+    from sklearn.metrics import pairwise
+
+    s = width(d, shape)
+    k, theirs = {
+        "Gaussian": (kc.Gaussian(s), partial(pairwise.rbf_kernel, gamma=0.5 / s**2)),
+        "Laplacian": (kc.Laplacian(s), partial(pairwise.laplacian_kernel, gamma=1 / s)),
+        "polynomial": (kc.Polynomial(3), partial(pairwise.polynomial_kernel, degree=3, gamma=1.0, coef0=1.0)),
+        "linear": (kc.Linear(), pairwise.linear_kernel),
+        "Matern": (kc.Matern(s, nu=1.5), Matern(s, nu=1.5)),
+    }[kernel]
+    X = points(n, d, shape).astype(dtype)
+    others = (points(n // 2, d, shape, seed=5).astype(dtype),) if cross else ()
+    return Cell(lambda: k(X, *others), lambda: theirs(X, *others), close(1e-8 if dtype == "float64" else 1e-3))
+
+
+# ---------------------------------------------------------------- ridge
+
+
+def ridge(step: str, n: int, d: int, shape: str = "plain") -> Cell:
+    from sklearn.kernel_ridge import KernelRidge
+    from sklearn.model_selection import GridSearchCV
+
+    X, s = points(n, d, shape), width(d, shape)
+    t = function(n, d, shape) + 0.3 * np.random.default_rng(3).normal(size=n)
+    ours, peer = kc.KernelRidge(kc.Gaussian(s), ridge=1.0), KernelRidge(kernel="rbf", gamma=0.5 / s**2, alpha=1.0)
+    if step == "fit":
+        return Cell(lambda: ours.fit(X, t).a_, lambda: peer.fit(X, t).dual_coef_, close(1e-6))
+    if step == "predict":
+        ours.fit(X, t)
+        peer.fit(X, t)
+        Z = points(n, d, shape, seed=4)
+        return Cell(lambda: ours.predict(Z), lambda: peer.predict(Z), close(1e-6))
+    ridges, folds = np.logspace(-2, 2, 10), kc.k_fold(n, 5, rng=0)
+    search = GridSearchCV(peer, {"alpha": ridges}, cv=folds, scoring="neg_mean_squared_error", refit=False)
+    return Cell(
+        lambda: kc.grid_search(ours, X, t, {"ridge": ridges}, folds, kc.mean_squared_error).scores,
+        lambda: -search.fit(X, t).cv_results_["mean_test_score"],
+        close(1e-6),
+    )
+
+
+# ---------------------------------------------------------------- support vector machine
+
+
+def svm(data: str, n: int, d: int, C: float, shape: str = "plain") -> Cell:
+    """Two classes: the same problem, with a free offset, each solver to its default tolerance."""
+    from sklearn.svm import SVC
+
+    X, y, k = points(n, d, shape), labels(data, n, d, shape), kc.Gaussian(width(d, shape))
+    lam = kc.lam_from_C(C, n=n)
+
+    def verdict(ours: kc.KernelSVM, peer: SVC) -> Verdict:
+        K, alpha = k(X), np.zeros(n)
+        alpha[peer.support_] = np.abs(peer.dual_coef_[0])
+        found = kc.svm_objective(np.abs(ours.c_), K, y, lam=lam, b=ours.b_)
+        theirs = kc.svm_objective(alpha, K, y, lam=lam, b=float(peer.intercept_[0]))
+        low = max(
+            kc.svm_dual_objective(a, K, y, lam=lam) for a in (np.minimum(np.abs(ours.c_), C), np.minimum(alpha, C))
+        )
+        gaps = (found - low) / found, (theirs - low) / theirs
+        return gaps[0] <= max(1.1e-4, gaps[1]), f"gap {gaps[0]:.0e}, peer {gaps[1]:.0e}"
+
+    return Cell(
+        lambda: kc.KernelSVM(k, lam=lam, offset="free").fit(X, y), lambda: SVC(C=C, gamma=k.gamma).fit(X, y), verdict
+    )
+
+
+def svm_classes(data: str, C: float, n: int = 0, d: int = 0, classes: int = 0) -> Cell:
+    from sklearn.svm import SVC
+
+    X, y = many_labels(n, d, classes) if data == "clouds" else digits() if data == "digits" else penguins()
+    k = kc.Gaussian(2.5 if data == "digits" else 2.0 * np.sqrt(X.shape[1]))
+    lam = kc.lam_from_C(C, n=len(X))
+
+    def verdict(ours: kc.KernelSVM, peer: SVC) -> Verdict:
+        return same(0.95)(ours.predict(X), peer.predict(X))  # ties between classes are broken in different ways
+
+    return Cell(
+        lambda: kc.KernelSVM(k, lam=lam, offset="free").fit(X, y), lambda: SVC(C=C, gamma=k.gamma).fit(X, y), verdict
+    )
+
+
+def class_grid() -> Iterator[Parameters]:
+    real = ["digits"] + (["penguins"] if penguins() is not None else [])
+    yield from cells(data=tuple(real), C=(0.1, 1.0, 10.0, 100.0, 1000.0))()
+    yield from cells(
+        data=("clouds",), C=(0.1, 1.0, 10.0, 1000.0), n=(200, 1000, 4000), d=(2, 8, 64), classes=(3, 10, 26)
+    )()
+
+
+def svm_predict(data: str, n: int, d: int, C: float) -> Cell:
+    from sklearn.svm import SVC
+
+    X, y, k = points(n, d), labels(data, n, d, "plain"), kc.Gaussian(width(d))
+    Z = points(n, d, seed=6)
+    ours = kc.KernelSVM(k, lam=kc.lam_from_C(C, n=n), offset="free").fit(X, y)
+    peer = SVC(C=C, gamma=k.gamma).fit(X, y)
+    return Cell(lambda: ours.predict(Z), lambda: peer.predict(Z), same(0.99))
+
+
+def svm_search(data: str, n: int, d: int) -> Cell:
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.svm import SVC
+
+    X, y, folds, s = points(n, d), labels(data, n, d, "plain"), kc.k_fold(n, 5, rng=0), width(d)
+    Cs = np.logspace(-1, 2, 4)
+    grid = {"kernel__sigma": [s / 2, s], "lam": [kc.lam_from_C(C, n=len(folds[0][0])) for C in Cs]}
+    search = GridSearchCV(SVC(), {"gamma": [2 / s**2, 0.5 / s**2], "C": Cs}, cv=folds, refit=False)
+    return Cell(
+        lambda: kc.grid_search(kc.KernelSVM(offset="free"), X, y, grid, folds, kc.accuracy).best_score,
+        lambda: search.fit(X, y).best_score_,
+        close(0.01),
+    )
+
+
+# ---------------------------------------------------------------- logistic regression, neighbours
+
+
+def logistic(classes: int, n: int, d: int, ridge: float) -> Cell:
+    """The peer gets as many exact features as there are points, and its default tolerance."""
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    X, y = digits() if n == 1797 else many_labels(n, d, classes)
+    k = kc.Gaussian(2.5 if n == 1797 else 2.0 * np.sqrt(d))
+    peer = make_pipeline(
+        Nystroem(gamma=k.gamma, n_components=len(X), random_state=0),
+        LogisticRegression(C=1 / ridge, fit_intercept=False, max_iter=1000),
+    )
+    ours = kc.KernelLogisticRegression(k, ridge=ridge)
+    return Cell(lambda: ours.fit(X, y), lambda: peer.fit(X, y), lambda a, b: same(0.98)(a.predict(X), b.predict(X)))
+
+
+def neighbours(n: int, d: int, shape: str) -> Cell:
+    from sklearn.neighbors import KNeighborsClassifier
+
+    X, y, Z = points(n, d, shape), labels("noisy", n, d, shape), points(n // 2, d, shape, seed=7)
+    ours, peer = kc.KernelNeighbors(kc.Gaussian(1.0), kappa=5).fit(X, y), KNeighborsClassifier(5).fit(X, y)
+    # Among points that occur twice, which of the equally near ones count is a matter of taste.
+    return Cell(lambda: ours.predict(Z), lambda: peer.predict(Z), same(0.85 if shape == "duplicated" else 0.999))
+
+
+# ---------------------------------------------------------------- many points, objects
+
+
+def on_features(model: str, classes: int, n: int, d: int, m: int) -> Cell:
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.svm import LinearSVC
+
+    X, y = digits() if n == 1797 else many_labels(n, d, classes)
+    k, n = kc.Gaussian(2.5 if n == 1797 else 2.0 * np.sqrt(d)), len(X)
+    ours, last, verdict = {
+        "ridge": (kc.NystromRidge(k, m=m, ridge=1.0), Ridge(alpha=1.0, fit_intercept=False), None),
+        "logistic": (
+            kc.NystromLogisticRegression(k, m=m, ridge=1.0),
+            LogisticRegression(C=1.0, fit_intercept=False, max_iter=1000),
+            same(0.95),
+        ),
+        "SVM": (
+            kc.NystromSVM(k, m=m, lam=kc.lam_from_C(1.0, n=n)),
+            LinearSVC(C=1.0, loss="hinge", fit_intercept=False, max_iter=10_000),
+            same(0.95),
+        ),
+    }[model]
+    peer = make_pipeline(Nystroem(gamma=k.gamma, n_components=m, random_state=0), last)
+    t = y.astype(float) if model == "ridge" else y
+
+    def fits(a: Any, b: Any) -> Verdict:
+        if verdict is not None:
+            return verdict(a.predict(X), b.predict(X))
+        scores = a.score(X, t), b.score(X, t)
+        return abs(scores[0] - scores[1]) < 0.05, f"R² {scores[0]:.3f}, peer {scores[1]:.3f}"
+
+    return Cell(lambda: ours.fit(X, t), lambda: peer.fit(X, t), fits)
+
+
+def counts(kernel: str, n: int) -> Cell:
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    rng = np.random.default_rng(0)
+    if kernel == "words":
+        chance = 1 / np.arange(1, 2001)
+        objects = [" ".join(f"word{i}" for i in rng.choice(2000, size=100, p=chance / chance.sum())) for _ in range(n)]
+        k, vectorizer = kc.BagOfWords(), CountVectorizer()
+    else:
+        objects = ["".join(rng.choice(list("ACGT"), size=100)) for _ in range(n)]
+        k, vectorizer = kc.Spectrum(3), CountVectorizer(analyzer="char", ngram_range=(3, 3), lowercase=False)
+
+    def peer() -> np.ndarray:
+        C = vectorizer.fit_transform(objects).astype(float)
+        return (C @ C.T).toarray()
+
+    return Cell(lambda: k(objects), peer, close(1e-12))
+
+
+# ---------------------------------------------------------------- the jobs
+
+N, D = (200, 1000, 4000), (1, 2, 8, 64, 500, 784)
+KERNELS = ("Gaussian", "Laplacian", "polynomial", "linear", "Matern")
+
+
+def gram_grid() -> Iterator[Parameters]:
+    yield from cells(kernel=KERNELS, n=N, d=D)()
+    yield from cells(kernel=("Gaussian",), n=N, d=D, shape=SHAPES[1:])()
+    yield from cells(kernel=("Gaussian", "linear"), n=N, d=D, dtype=("float32",))()
+    yield from cells(kernel=("Gaussian", "Laplacian"), n=N, d=D, cross=(True,))()
+
+
+def feature_grid(model: str) -> Iterator[Parameters]:
+    for classes in (2,) if model == "ridge" else (2, 10):
+        yield from cells(model=(model,), classes=(classes,), n=(1000, 4000, 10_000), d=(2, 8, 64), m=(100, 500))()
+    if model != "ridge":
+        yield from cells(model=(model,), classes=(10,), n=(1797,), d=(64,), m=(300, 1000))()
+
+
+def logistic_grid() -> Iterator[Parameters]:
+    yield from cells(classes=(2, 10), n=(200, 1000, 2000), d=(2, 8, 64), ridge=(0.01, 1.0))()
+    yield from cells(classes=(10,), n=(1797,), d=(64,), ridge=(0.01, 1.0))()
+
+
+LINEAR_MODELS = {"ridge": "Ridge", "logistic": "LogisticRegression", "SVM": "LinearSVC"}
+JOBS = [
+    Job("gram", "sklearn.metrics.pairwise", gram, gram_grid),
+    Job("ridge-fit", "KernelRidge", partial(ridge, "fit"), cells(n=N, d=D, shape=SHAPES)),
+    Job("ridge-predict", "KernelRidge", partial(ridge, "predict"), cells(n=N, d=D, shape=SHAPES)),
+    Job("ridge-search", "GridSearchCV(KernelRidge)", partial(ridge, "search"), cells(n=(200, 1000), d=(2, 64, 784))),
+    Job(
+        "svm",
+        "SVC",
+        svm,
+        cells(data=("separable", "noisy", "hard"), n=N, d=(2, 8, 64), C=(0.1, 1.0, 10.0, 100.0, 1000.0), shape=SHAPES),
+    ),
+    Job("svm-classes", "SVC", svm_classes, class_grid),
+    Job("svm-predict", "SVC", svm_predict, cells(data=("separable", "noisy"), n=N, d=D, C=(1.0, 100.0))),
+    Job("svm-search", "GridSearchCV(SVC)", svm_search, cells(data=("separable", "noisy"), n=(200, 1000), d=(2, 64))),
+    Job("logistic", "Nystroem(n) + LogisticRegression", logistic, logistic_grid),
+    Job("neighbours", "KNeighborsClassifier", neighbours, cells(n=N, d=D, shape=SHAPES)),
+    *(
+        Job(f"nystrom-{model.lower()}", f"Nystroem + {peer}", on_features, partial(feature_grid, model))
+        for model, peer in LINEAR_MODELS.items()
+    ),
+    Job("counts", "CountVectorizer, product", counts, cells(kernel=("words", "strings"), n=(200, 1000, 4000))),
+]

@@ -1,0 +1,49 @@
+"""What the twins of `_engine/features.py` are held against their definitions with: objectives, not weights."""
+
+import numpy as np
+
+from kernelcourse import Gaussian, LandmarkFeatures, random_fourier
+from kernelcourse.scaling.estimators import FALKON, LOGISTIC, RIDGE, SVM
+
+
+def fit_each():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    codes = np.digitize(X[:, 0] + X[:, 1] * X[:, 2], [-0.5, 0.5])
+    problems = [np.where(codes == c, 1.0, -1.0) for c in range(3)]
+    for features in (LandmarkFeatures(Gaussian(1.0), X[:30]), random_fourier(Gaussian(1.0), 3, 40)):
+        for memory in (2**28, 8 * 3 * 120 * 40, 2**16):  # room for a matrix of all pairs, for the features, for neither
+            for strength in (1e-3, 0.1):
+                yield (SVM, features, X, problems, {"lam": strength, "memory": memory}), {}
+                yield (LOGISTIC, features, X, problems, {"ridge": 10 * strength, "memory": memory}), {}
+            yield (SVM, features, X, problems[:1], {"lam": 0.01, "memory": memory}), {}
+            yield (LOGISTIC, features, X, problems[:1], {"ridge": 0.1, "memory": memory}), {}
+    twice = np.vstack([X[:20], X[:20]])  # a penalty without an inverse
+    yield (SVM, LandmarkFeatures(Gaussian(1.0), twice), X, problems, {"lam": 0.01, "memory": 2**28}), {}
+    for model, extra in ((RIDGE, {}), (FALKON, {"iterations": 5})):
+        yield (
+            (model, LandmarkFeatures(Gaussian(1.0), X[:30]), X, [X[:, 0]], {"ridge": 1.0, "memory": 2**28, **extra}),
+            {},
+        )
+
+
+def reach_the_same_objective(args, kwargs, fast, plain):
+    model, features, X, problems, options = args
+    Phi, P = features(X), features.penalty()
+    for one, other, y in zip(fast, plain, problems, strict=True):
+        found, wanted = (_objective(model, Phi @ fit.w, fit.w @ P @ fit.w, y, options) for fit in (one, other))
+        if model is SVM:
+            assert found <= wanted * (1 + 1e-4)
+            assert found >= wanted - 2.6e-4  # so much may rounding off the hinge cost the definition
+        else:
+            np.testing.assert_allclose(found, wanted, rtol=1e-7)
+
+
+def _objective(model, f, square, y, options):
+    if model is SVM:
+        return np.maximum(0, 1 - y * f).mean() + options["lam"] * square
+    return np.logaddexp(0, -y * f).sum() + options["ridge"] / 2 * square
+
+
+CASES = {"fit_each": fit_each}
+CERTIFIED = {"fit_each": reach_the_same_objective}
