@@ -13,14 +13,15 @@ import numpy as np
 
 from .values import Frame, Sparse, aligned, by_value, same
 
-_SINGLE = 100  # times the spacing of float32 or float16, if the reference computes in it
+_SINGLE = 100  # times the spacing of float32 or float16: what is computed in them has no more digits
+_SHORT = {np.dtype(np.float16), np.dtype(np.float32)}
 
 
 def difference(got: Any, want: Any, tolerance: float) -> str:
     """Say what is wrong with `got`, or return nothing if it is `want` up to the tolerance.
 
-    Numbers may differ by `tolerance * max(1, largest wanted magnitude)`, wherever they stand; whole numbers, texts and
-    truth values may not. A list does for an array or a tuple, a whole number for a float of the same value; a number
+    Numbers may differ by `tolerance * max(1, largest wanted magnitude)`, wherever they stand, those in single precision
+    by what it loses; whole numbers, texts and truth values may not. A list does for an array or a tuple, a whole number for a float of the same value; a number
     does not for an array of equal numbers, nor for True.
 
     >>> difference(np.zeros((2, 1)), np.zeros(2), 1e-9)
@@ -243,10 +244,11 @@ def _array_difference(got: Any, want: Any, tolerance: float) -> str:
 
 
 def _number_difference(array: np.ndarray, want: np.ndarray, tolerance: float) -> str:
-    if want.dtype.kind == "f" and want.dtype.itemsize < 8:
-        tolerance = max(tolerance, _SINGLE * float(np.finfo(want.dtype).eps))
+    for dtype in {want.dtype, array.dtype} & _SHORT:
+        if dtype == np.float32 or dtype == want.dtype:  # float16 is too coarse for an answer that need not be
+            tolerance = max(tolerance, _SINGLE * float(np.finfo(dtype).eps))
     kind = complex if "c" in (array.dtype.kind, want.dtype.kind) else float
-    array, want, single = array.astype(kind), want.astype(kind), array.dtype == np.float32
+    array, want = array.astype(kind), want.astype(kind)
     usual = np.isfinite(want)
     if not np.isfinite(array[usual]).all():
         return f"It contains {'NaN' if np.isnan(array[usual]).any() else 'infinite values'}."
@@ -256,8 +258,6 @@ def _number_difference(array: np.ndarray, want: np.ndarray, tolerance: float) ->
     wrong = (off > tolerance * scale) | odd
     if not wrong.any():
         return ""
-    if single and not odd.any() and off.max() <= _SINGLE * float(np.finfo(np.float32).eps) * scale:
-        return "It is right to single precision only. Is a float32 in it?"
     if not want.ndim:
         return "The value has to be infinite or NaN here." if odd.any() else f"The value is off by {off.max():.3g}."
     off[odd] = np.inf
