@@ -95,3 +95,7 @@ mutants: $(READY)  ## change the library a little and see whether a test notices
 .PHONY: hints
 hints: $(READY)  ## change the solutions and see whether the checks say what is wrong (ONLY="01 06" FLAGS=--show)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -W ignore -m tests.hints $(ONLY) $(FLAGS)
+
+.PHONY: fingerprints
+fingerprints: $(READY)  ## rebuild the fingerprints of mistakes whose solution or inputs have changed (ONLY="01 06")
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -W ignore -m kernelcourse.course.fingerprints $(ONLY)

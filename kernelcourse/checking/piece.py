@@ -94,7 +94,7 @@ class Piece:
         mistake = self._usual_mistake(outcomes, wanted)
         diagnosis = None
         if not hidden and not isinstance(function, Answer):
-            diagnosis = diagnose(self, function, outcomes, wanted, seconds)
+            diagnosis = diagnose(self, function, outcomes, wanted, seconds, brief=mistake is not None)
         return Result(
             self.name,
             self.points,
@@ -237,10 +237,10 @@ def _without_nan(value: Any) -> Any:
 
 
 def _nudge(mistake: Mistake | None, diagnosis: Diagnosis | None) -> str:
-    """The first step: where to look. A catalogued mistake that no place is known for gets its hint's first sentences."""
-    if mistake and (diagnosis is None or diagnosis.kind == "condition"):
-        return _beginning(mistake.hint)
-    return diagnosis.nudge if diagnosis else ""
+    """The first step: where to look. If that is not known of a catalogued mistake, its hint begins at once."""
+    if diagnosis:
+        return diagnosis.nudge
+    return _beginning(mistake.hint) if mistake else ""
 
 
 def _beginning(hint: str) -> str:

@@ -104,21 +104,24 @@ def diagnose(
     outcomes: Sequence[Outcome],
     wanted: Sequence[Any],
     seconds: float = SECONDS,
+    *,
+    brief: bool = False,
 ) -> Diagnosis | None:
-    """Why the function is wrong, or None if nothing can be said that is certain."""
+    """Why the function is wrong, or None if nothing can be said that is certain.
+
+    A brief one only says where to look: enough if the catalogue says why.
+    """
     attempt = Attempt(piece, function, outcomes, wanted, time.thread_time() + seconds)
     if all(outcome.value is None and outcome.error is None for outcome in outcomes):
         return None  # the verdict says it
     stages: list[Callable[[Attempt], Diagnosis | None]] = [
-        _failed,
+        *([] if brief else [_failed]),
         _substituted,
         partial(_related, strong=True),
         _multiplied,
-        _repaired,
-        _far_fetched,
-        _related,
+        *([] if brief else [_repaired, _far_fetched, _related]),
         _dependent,
-        _conditioned,
+        *([] if brief else [_conditioned]),
     ]
     quiet = io.StringIO()
     with warnings.catch_warnings(), contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
