@@ -21,8 +21,8 @@ def difference(got: Any, want: Any, tolerance: float) -> str:
     """Say what is wrong with `got`, or return nothing if it is `want` up to the tolerance.
 
     Numbers may differ by `tolerance * max(1, largest wanted magnitude)`, wherever they stand, those in single precision
-    by what it loses; whole numbers, texts and truth values may not. A list does for an array or a tuple, a whole number for a float of the same value; a number
-    does not for an array of equal numbers, nor for True.
+    by what it loses; whole numbers, texts and truth values may not. A list does for an array or a tuple, a whole number
+    for a float of the same value; a number does not for an array of equal numbers, nor for True.
 
     >>> difference(np.zeros((2, 1)), np.zeros(2), 1e-9)
     'The shape is (2, 1), but (2,) is expected.'
