@@ -91,3 +91,11 @@ test-hard: $(READY) system  ## run the tests three times in random order on a bu
 .PHONY: mutants
 mutants: $(READY)  ## change the library a little and see whether a test notices (COUNT=600 ONLY=kernelcourse/kernels)
 	$(BIN)/python -m tests.mutants $(if $(COUNT),--count $(COUNT)) $(if $(ONLY),--only $(ONLY)) $(FLAGS)
+
+.PHONY: hints
+hints: $(READY)  ## change the solutions and see whether the checks say what is wrong (ONLY="01 06" FLAGS=--show)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -W ignore -m tests.hints $(ONLY) $(FLAGS)
+
+.PHONY: fingerprints
+fingerprints: $(READY)  ## rebuild the fingerprints of mistakes whose solution or inputs have changed (ONLY="01 06")
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -W ignore -m kernelcourse.course.fingerprints $(ONLY)

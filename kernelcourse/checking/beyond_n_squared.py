@@ -30,6 +30,9 @@ def _size_cases(rng: np.random.Generator) -> Iterator[Case]:
         yield Case(
             (n, columns, 8 * columns * rows + int(rng.integers(0, 8 * columns))), "a last block that is not full"
         )
+    columns = int(rng.integers(2, 40))
+    yield Case((5, columns, 3 * 8 * columns - 1), "room for almost one row more")
+    yield Case((13, columns, 3 * 8 * columns), "one row too many for four blocks")
 
 
 def _landmark_cases(rng: np.random.Generator) -> Iterator[Case]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -208,7 +209,7 @@ class Links:
     address: str = ""
     equations: tuple[tuple[int, str], ...] = ()
 
-    def in_html(self, text: str) -> str:
+    def in_html(self, text: str, as_html: Callable[[str], str] = escape) -> str:
         """The text as HTML, its equations as links."""
 
         def link(match: re.Match[str]) -> str:
@@ -219,7 +220,7 @@ class Links:
                 match[0],
             )
 
-        return _EQUATION.sub(link, escape(text))
+        return _EQUATION.sub(link, as_html(text))
 
     @property
     def html(self) -> str:

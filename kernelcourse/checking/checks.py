@@ -11,17 +11,21 @@ from contextvars import ContextVar
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
+from ..seam import engine
 from ..validation import whole
 from .book import links_for
-from .calling import student_line
+from .calling import call, student_line
 from .cases import case_generator
+from .comparing import difference
+from .diagnosis import SECONDS, Diagnosis
+from .diagnosis.words import joined
 from .limits import TookTooLong, seconds_per_piece, time_limit
 from .piece import Claim, Piece
 from .progress import Progress, Standing
-from .report import CheckFailed, Partial, Passed, Result, Verdict
+from .report import CheckFailed, Partial, Passed, Result, Verdict, Why
 
 ENDLESS = "endless"
 
@@ -33,7 +37,7 @@ class Checks:
         self.pieces = {piece.name: piece for piece in pieces}
         self.seed = whole(seed, "seed")
         self.seconds = seconds_per_piece()
-        self.right: dict[str, bool] = {}  # the pieces that were tried, and how the last try ended
+        self._last: dict[str, Result] = {}  # of the pieces that were tried
 
     def __call__(self, **answers: Callable[..., Any]) -> Verdict:
         """Hold the answers against the reference; raise `CheckFailed` if none of them is right."""
@@ -45,25 +49,37 @@ class Checks:
 
     def passed(self, *pieces: str) -> bool:
         """Whether the last check of each of these pieces was right."""
-        return all(self.right.get(piece, False) for piece in pieces)
+        return all(piece in self._last and self._last[piece].passed for piece in pieces)
 
     def progress(self) -> Progress:
         """Which pieces are right so far, since the notebook was started."""
-        return Progress([Standing(name, one.points, self.right.get(name)) for name, one in self.pieces.items()])
+        right = {name: result.passed for name, result in self._last.items()}
+        return Progress([Standing(name, one.points, right.get(name)) for name, one in self.pieces.items()])
+
+    def why(self, piece: str) -> Why:
+        """The second step for a piece that was checked: the diagnosis, and a smaller example."""
+        if piece not in self.pieces:
+            raise TypeError(f"no piece is called {piece!r}; this assignment has {', '.join(self.pieces)}")
+        if piece not in self._last:
+            raise ValueError(f"{piece} has not been checked yet: run check({piece}={piece}) first")
+        return Why(self._last[piece])
 
     def _judge(self, answers: dict[str, Callable[..., Any]], *, hidden: bool) -> Verdict:
         results = []
+        thought = SECONDS if len(answers) < 3 else 2 * SECONDS / len(answers)
         for name, answer in answers.items():
             if name not in self.pieces:
                 raise TypeError(f"no piece is called {name!r}; this assignment has {', '.join(self.pieces)}")
-            results.append(self._within_time(name, answer, hidden=hidden))
+            result = self._within_time(name, answer, hidden=hidden, thought=thought)
             if not hidden:
-                self.right[name] = results[-1].passed
+                result = self._last[name] = self._followed_through(result, answer)
+            results.append(result)
         return self._verdict(results)
 
-    def examine(self, name: str, answer: Any, *, hidden: bool) -> Result:
-        """Hold one answer against its piece."""
-        return self.pieces[name].examine(answer, case_generator(self.seed, name, hidden=hidden), hidden=hidden)
+    def examine(self, name: str, answer: Any, *, hidden: bool, thought: float = SECONDS) -> Result:
+        """Hold one answer against its piece; a diagnosis may take `thought` seconds."""
+        rng = case_generator(self.seed, name, hidden=hidden)
+        return self.pieces[name].examine(answer, rng, hidden=hidden, seconds=thought)
 
     def final(self, **answers: Callable[..., Any]) -> Verdict:
         """The verdict that grading gives: on the visible cases, then on hidden ones if these are right."""
@@ -80,13 +96,13 @@ class Checks:
             return Partial(results)
         raise CheckFailed(Verdict(results))
 
-    def _within_time(self, name: str, answer: Callable[..., Any], *, hidden: bool) -> Result:
+    def _within_time(self, name: str, answer: Callable[..., Any], *, hidden: bool, thought: float = SECONDS) -> Result:
         """The verdict on one piece, within its time, with the way to the book."""
         piece = self.pieces[name]
         home = piece.mistakes[0].wrong.__module__ if piece.mistakes else ""  # mistakes stand in the catalogue
         try:
             with time_limit(self.seconds):
-                result = self.examine(name, answer, hidden=hidden)
+                result = self.examine(name, answer, hidden=hidden, thought=thought)
             return replace(result, links=links_for(home.rpartition(".")[2], name))
         except TookTooLong as late:
             line = "" if hidden else student_line(late)
@@ -101,6 +117,38 @@ class Checks:
                 mistake=ENDLESS,
                 hidden=hidden,
             )
+
+    def _followed_through(self, result: Result, answer: Callable[..., Any]) -> Result:
+        """Say so if an answer is wrong only because it calls another one that is."""
+        if result.passed or not isinstance(answer, FunctionType):
+            return result
+        called = [
+            name
+            for name in answer.__code__.co_names
+            if name in self.pieces and name != result.piece and isinstance(answer.__globals__.get(name), FunctionType)
+        ]
+        if not called:
+            return result
+        right = answer.__globals__ | {name: self.pieces[name].reference for name in called}
+        again = FunctionType(answer.__code__, right, answer.__name__, answer.__defaults__, answer.__closure__)
+        if not self._right(result.piece, again):
+            return result
+        names = joined([f"`{name}`" for name in called])
+        said = f"`{result.piece}` is right once {names} {'is' if len(called) == 1 else 'are'}."
+        return replace(result, nudge=said, hint=said, mistake="", diagnosis=Diagnosis(said, said, "follow-through"))
+
+    @engine("off")
+    def _right(self, name: str, function: Callable[..., Any]) -> bool:
+        """Whether a function that may call the library does what a piece asks for."""
+        piece = self.pieces[name]
+        if not isinstance(piece, Piece):
+            return False
+        outcomes = [call(function, case) for case in piece.cases(case_generator(self.seed, name, hidden=False))]
+        return all(
+            outcome.error is None
+            and not difference(outcome.value, piece.reference(*outcome.case.fresh()), piece.tolerance)
+            for outcome in outcomes
+        )
 
 
 FILE = "checks.py"  # beside the source of an assignment

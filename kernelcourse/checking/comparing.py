@@ -1,4 +1,4 @@
-"""Comparing what came with what was expected: kind and shape first, then values, then what they have in common."""
+"""Comparing what came with what was expected: kind and shape first, then values."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from .calling import Outcome
 from .values import Frame, Sparse, aligned, by_value, same
 
-_SINGLE = 100  # times the spacing of float32 or float16, if the reference computes in it
+_SINGLE = 100  # times the spacing of float32 or float16: what is computed in them has no more digits
+_SHORT = {np.dtype(np.float16), np.dtype(np.float32)}
 
 
 def difference(got: Any, want: Any, tolerance: float) -> str:
     """Say what is wrong with `got`, or return nothing if it is `want` up to the tolerance.
 
-    Numbers may differ by `tolerance * max(1, largest wanted magnitude)`, wherever they stand; whole numbers, texts and
-    truth values may not. A list does for an array or a tuple, a whole number for a float of the same value; a number
-    does not for an array of equal numbers, nor for True.
+    Numbers may differ by `tolerance * max(1, largest wanted magnitude)`, wherever they stand, those in single precision
+    by what it loses; whole numbers, texts and truth values may not. A list does for an array or a tuple, a whole number
+    for a float of the same value; a number does not for an array of equal numbers, nor for True.
 
     >>> difference(np.zeros((2, 1)), np.zeros(2), 1e-9)
     'The shape is (2, 1), but (2,) is expected.'
@@ -244,10 +244,11 @@ def _array_difference(got: Any, want: Any, tolerance: float) -> str:
 
 
 def _number_difference(array: np.ndarray, want: np.ndarray, tolerance: float) -> str:
-    if want.dtype.kind == "f" and want.dtype.itemsize < 8:
-        tolerance = max(tolerance, _SINGLE * float(np.finfo(want.dtype).eps))
+    for dtype in {want.dtype, array.dtype} & _SHORT:
+        if dtype == np.float32 or dtype == want.dtype:  # float16 is too coarse for an answer that need not be
+            tolerance = max(tolerance, _SINGLE * float(np.finfo(dtype).eps))
     kind = complex if "c" in (array.dtype.kind, want.dtype.kind) else float
-    array, want, single = array.astype(kind), want.astype(kind), array.dtype == np.float32
+    array, want = array.astype(kind), want.astype(kind)
     usual = np.isfinite(want)
     if not np.isfinite(array[usual]).all():
         return f"It contains {'NaN' if np.isnan(array[usual]).any() else 'infinite values'}."
@@ -257,8 +258,6 @@ def _number_difference(array: np.ndarray, want: np.ndarray, tolerance: float) ->
     wrong = (off > tolerance * scale) | odd
     if not wrong.any():
         return ""
-    if single and not odd.any() and off.max() <= _SINGLE * float(np.finfo(np.float32).eps) * scale:
-        return "It is right to single precision only. Is a float32 in it?"
     if not want.ndim:
         return "The value has to be infinite or NaN here." if odd.any() else f"The value is off by {off.max():.3g}."
     off[odd] = np.inf
@@ -275,74 +274,3 @@ def _kind(value: Any) -> str:
     if isinstance(value, Frame):
         return "a series" if value.series else "a data frame"
     return "a sparse matrix" if isinstance(value, Sparse) else f"a value of type {type(value).__name__}"
-
-
-def remarks(outcomes: Sequence[Outcome], wanted: Sequence[Any], tolerance: float) -> list[str]:
-    """What all wrong values have in common with the right ones, where no catalogued mistake explains them."""
-    known = []
-    for outcome, want in zip(outcomes, wanted, strict=True):
-        pair = _numbers(outcome, want)
-        if pair is None:
-            return []
-        known.append(pair)
-    found = []
-
-    @np.errstate(all="ignore")  # a value times n may be too large
-    def always(transform: Any) -> bool:
-        return all(not difference(transform(got, n), want, tolerance) for got, want, n in known)
-
-    several_n = len({n for _, _, n in known}) > 1
-    if always(lambda got, n: -got):
-        found.append("Every value has the wrong sign.")
-    elif several_n and always(lambda got, n: got / n):
-        found.append("Every value is n times too large, n being the number of rows: a sum where a mean is expected?")
-    elif several_n and always(lambda got, n: got * n):
-        found.append("Every value is n times too small, n being the number of rows: a mean where a sum is expected?")
-    else:
-        factor = _constant_factor(known)
-        if factor and always(lambda got, n: got / factor):
-            found.append(f"Every value is {factor:.4g} times what it should be.")
-    if any(_asymmetric(got) and not _asymmetric(want) for got, want, _ in known):
-        found.append("The matrix is not symmetric, but it has to be.")
-    if any(
-        outcome.value is not None and _cut_off(outcome.value, want)
-        for outcome, want in zip(outcomes, wanted, strict=True)
-    ):
-        found.append("The result holds whole numbers: was it stored in an array made from integer input?")
-    return found
-
-
-def _numbers(outcome: Outcome, want: Any) -> tuple[np.ndarray, np.ndarray, int] | None:
-    """Got and wanted as finite arrays of equal shape, with n, the rows of the first array argument; None otherwise."""
-    if isinstance(want, (str, bool, tuple)) or outcome.error is not None:
-        return None
-    try:
-        got, want = (np.asarray(value) for value in (outcome.value, want))
-    except (TypeError, ValueError):
-        return None
-    if got.dtype.kind not in "biuf" or want.dtype.kind not in "biuf":
-        return None
-    got, want = got.astype(float), want.astype(float)
-    if not (np.isfinite(got).all() and np.isfinite(want).all()):
-        return None
-    rows = [len(arg) for arg in outcome.case.args if isinstance(arg, np.ndarray) and arg.ndim]
-    return (got, want, rows[0] if rows else 1) if got.shape == want.shape else None
-
-
-def _constant_factor(known: Sequence[tuple[np.ndarray, np.ndarray, int]]) -> float:
-    got, want, _ = max(known, key=lambda pair: np.abs(pair[1]).max(initial=0.0))
-    if not want.any():
-        return 0.0
-    at = np.unravel_index(np.argmax(np.abs(want)), want.shape)
-    with np.errstate(over="ignore"):
-        factor = float(got[at] / want[at])
-    return factor if np.isfinite(factor) else 0.0
-
-
-def _asymmetric(matrix: np.ndarray) -> bool:
-    return matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] and not np.allclose(matrix, matrix.T)
-
-
-def _cut_off(got: Any, want: Any) -> bool:
-    kind = np.asarray(got).dtype.kind
-    return kind in "iu" and not np.array_equal(np.asarray(want), np.rint(np.asarray(want)))

@@ -327,6 +327,7 @@ def _cost_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case((10**6, 1, 3, 20), "one test point")
     n = int(rng.integers(4, 2000))
     yield Case((n, n, 3, n), "equal costs")
+    yield Case((n, n, 4, n), "costs that are nearly equal")
     for n, m, d, D in (
         (50, 50, 5, 200),
         (400, 2, 4, 15),
@@ -695,7 +696,8 @@ PIECES = (
             ),
             Mistake(
                 w_for_free,
-                "This leaves out what it takes to make w. With a single test point that is most of the work.",
+                "These are the answers of a count without what it takes to make w. With a single test point that is "
+                "most of the work.",
             ),
             Mistake(tie_pays, "At equal counts the primal way takes no fewer multiplications: compare strictly."),
         ],

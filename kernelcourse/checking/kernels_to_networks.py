@@ -73,6 +73,9 @@ def _backward_cases(rng: np.random.Generator) -> Iterator[Case]:
         k = len(weights[-1])
         Y = np.eye(k, dtype=int)[rng.integers(k, size=len(X))]
         yield Case((X, Y, *weights), label)
+    W1, b1, W2, b2 = weights
+    yield Case((X, Y, W1, b1, 2000 * W2, b2), "large scores")
+    yield Case((X, Y, W1, b1, W2, b2 + 1000), "large scores")  # whatever is drawn, exp overflows
 
 
 def _learned_cases(rng: np.random.Generator) -> Iterator[Case]:
@@ -198,7 +201,8 @@ def _backward(X: Any, Y: Any, W1: Any, b1: Any, W2: Any, b2: Any) -> tuple[np.nd
 
 def not_divided_by_n(X, Y, W1, b1, W2, b2):
     H = np.tanh(X @ W1 + b1)
-    E = np.exp(H @ W2 + b2)
+    Z = H @ W2 + b2
+    E = np.exp(Z - Z.max(axis=1, keepdims=True))
     delta2 = E / E.sum(axis=1, keepdims=True) - Y
     delta1 = (delta2 @ W2.T) * (1 - H**2)
     return X.T @ delta1, delta1.sum(axis=0), H.T @ delta2, delta2.sum(axis=0)
@@ -206,7 +210,8 @@ def not_divided_by_n(X, Y, W1, b1, W2, b2):
 
 def derivative_forgotten(X, Y, W1, b1, W2, b2):
     H = np.tanh(X @ W1 + b1)
-    E = np.exp(H @ W2 + b2)
+    Z = H @ W2 + b2
+    E = np.exp(Z - Z.max(axis=1, keepdims=True))
     delta2 = (E / E.sum(axis=1, keepdims=True) - Y) / len(X)
     delta1 = delta2 @ W2.T
     return X.T @ delta1, delta1.sum(axis=0), H.T @ delta2, delta2.sum(axis=0)
@@ -214,9 +219,18 @@ def derivative_forgotten(X, Y, W1, b1, W2, b2):
 
 def derivative_at_the_output(X, Y, W1, b1, W2, b2):
     H = np.tanh(X @ W1 + b1)
-    E = np.exp(H @ W2 + b2)
+    Z = H @ W2 + b2
+    E = np.exp(Z - Z.max(axis=1, keepdims=True))
     delta2 = (E / E.sum(axis=1, keepdims=True) - Y) / len(X)
     delta1 = (delta2 @ W2.T) * (1 - np.tanh(H) ** 2)
+    return X.T @ delta1, delta1.sum(axis=0), H.T @ delta2, delta2.sum(axis=0)
+
+
+def overflowing_scores(X, Y, W1, b1, W2, b2):
+    H = np.tanh(X @ W1 + b1)
+    E = np.exp(H @ W2 + b2)
+    delta2 = (E / E.sum(axis=1, keepdims=True) - Y) / len(X)
+    delta1 = (delta2 @ W2.T) * (1 - H**2)
     return X.T @ delta1, delta1.sum(axis=0), H.T @ delta2, delta2.sum(axis=0)
 
 
@@ -381,6 +395,11 @@ PIECES = (
             Mistake(
                 not_divided_by_n,
                 "This is n times the gradient. The loss is a mean over the points, so δ₂ = (P − Y)/n.",
+            ),
+            Mistake(
+                overflowing_scores,
+                "This is right as long as the scores are small; for large ones exp overflows. Subtract the largest "
+                "score of each row first, as in your softmax: the probabilities stay the same.",
             ),
             Mistake(
                 derivative_forgotten,

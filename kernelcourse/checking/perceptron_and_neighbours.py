@@ -265,6 +265,11 @@ def _soft_cases(rng: np.random.Generator) -> Iterator[Case]:
     D[:, 2] /= 2  # the nearest, by far more than sigma
     yield Case((D, np.array([1, 1, -1, 1]), 0.005), "a narrow kernel")
     yield Case((*_clear_votes(rng, 4, 6, 0.8), 0.8))
+    # The same three against one, on both sides of their limit 2 sigma**2 log(3): only the right width stands both.
+    for sigma in (float(rng.uniform(1.6, 2.4)), float(rng.uniform(0.4, 0.6))):
+        gaps = 2 * sigma**2 * np.log(3) * np.array([[0.85], [1.2]])
+        D = rng.uniform(0.5, 1) + gaps * [0, 1, 1, 1]
+        yield Case((D, np.array([1, -1, -1, -1]), sigma), "three points that just win, and just lose")
 
 
 def _clear_votes(rng: np.random.Generator, m: int, n: int, sigma: float) -> tuple[np.ndarray, np.ndarray]:
@@ -428,8 +433,8 @@ PIECES = (
         [
             Mistake(
                 zero_is_right,
-                "Nothing is ever learned here, α stays 0: with α = 0 every score is 0, and < does not take that for a "
-                "mistake. Line 4 of algorithm 1 has y_i f(x_i) ≤ 0.",
+                "Nothing is ever learned here: α stays 0 on every input. With α = 0 every score is 0, and that counts "
+                "as a mistake: line 4 of algorithm 1 has y_i f(x_i) ≤ 0, and line 5 adds 1 to α_i.",
             ),
             Mistake(
                 labels_missing_in_the_sum,
@@ -462,8 +467,8 @@ PIECES = (
             ),
             Mistake(
                 new_list_every_epoch,
-                "This begins an empty list in every epoch, and so forgets w. L grows over the whole training, "
-                "w = Σ y_j φ(x_j) over all mistakes so far: begin it before the loop.",
+                "The list holds the mistakes of one epoch only. L grows over the whole training, as "
+                "w = Σ y_j φ(x_j) runs over all mistakes so far: it begins before the loop and is returned after it.",
             ),
             Mistake(
                 labels_missing_on_the_list,

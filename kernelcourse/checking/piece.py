@@ -5,15 +5,19 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..seam import engine
-from .calling import Outcome, call
+from .calling import Answer, Outcome, call
 from .cases import Case
-from .comparing import difference, remarks, vague
+from .comparing import difference, vague
+from .diagnosis import SECONDS, WORDS, Diagnosis, diagnose
+from .diagnosis.errors import without_paths
+from .diagnosis.example import burden, digits, first_apart
+from .diagnosis.relations import Known, Pair, relation
 from .drawing import drawn
 from .report import Result, shown
 
@@ -39,7 +43,8 @@ class Piece:
 
     `cases(rng)` yields the inputs; the largest is tried again as non-contiguous and as read-only arrays. Answers may
     differ from the reference by `tolerance * max(1, largest magnitude)`, for the reason stated. `allows` names the
-    functions of the library that an answer may call.
+    functions of the library that an answer may call. Where several answers are right, `settle(got, want)` returns
+    `want` for each of them, and otherwise what it got.
     """
 
     name: str
@@ -52,21 +57,44 @@ class Piece:
         "sums of a few products lose a few of the 16 digits; 9 are left whatever the order of summation"
     )
     allows: Sequence[str] = ()
+    settle: Callable[[Any, Any], Any] | None = None
+
+    @property
+    def notebook(self) -> str:
+        """The name of the catalogue that the piece stands in."""
+        return self.cases.__module__.rpartition(".")[2]
 
     @engine("off")  # the same verdict on every machine
-    def examine(self, function: Callable[..., Any], rng: np.random.Generator, *, hidden: bool = False) -> Result:
-        """Try the function on all cases and say what is wrong, or that nothing is."""
+    def examine(
+        self,
+        function: Callable[..., Any],
+        rng: np.random.Generator,
+        *,
+        hidden: bool = False,
+        seconds: float = SECONDS,
+    ) -> Result:
+        """Try the function on all cases and say what is wrong, or that nothing is.
+
+        A diagnosis, which may take so many seconds, is for functions of this process and for visible cases only.
+        """
         outcomes = [call(function, case) for case in drawn(self.cases, rng, hidden=hidden)]
         wanted = [self.reference(*outcome.case.fresh()) for outcome in outcomes]
         if early := _cannot_be_judged(self, outcomes, hidden):
             return early
+        if self.settle is not None:
+            outcomes = [
+                replace(outcome, value=self.settle(outcome.value, want)) if outcome.error is None else outcome
+                for outcome, want in zip(outcomes, wanted, strict=True)
+            ]
         problems = [self._problem(outcome, want) for outcome, want in zip(outcomes, wanted, strict=True)]
         wrong = [i for i, problem in enumerate(problems) if problem]
         if not wrong:
             return Result(self.name, self.points, cases=len(outcomes), hidden=hidden)
-        first = min(wrong, key=lambda i: outcomes[i].case.size)
+        first = min(wrong, key=lambda i: burden(outcomes[i]))
         mistake = self._usual_mistake(outcomes, wanted)
-        hints = [mistake.hint] if mistake else remarks(outcomes, wanted, self.tolerance)
+        diagnosis = None
+        if not hidden and not isinstance(function, Answer):
+            diagnosis = diagnose(self, function, outcomes, wanted, seconds, brief=mistake is not None)
         return Result(
             self.name,
             self.points,
@@ -74,20 +102,49 @@ class Piece:
             wrong=len(wrong),
             problem=vague(problems[first]) if hidden else problems[first],
             details=() if hidden else self._details(outcomes[first], wanted[first]),
-            hint=" ".join(hint for hint in hints if mistake or not hidden or not re.search(r"\d", hint)),
+            hint=self._hint(mistake, diagnosis, outcomes, wanted, hidden),
             mistake=mistake.name if mistake else "",
             hidden=hidden,
+            nudge=_nudge(mistake, diagnosis),
+            smaller=() if hidden else self._smaller(outcomes, wanted, wrong, first),
+            diagnosis=diagnosis,
         )
+
+    def _hint(
+        self,
+        mistake: Mistake | None,
+        diagnosis: Diagnosis | None,
+        outcomes: Sequence[Outcome],
+        wanted: Sequence[Any],
+        hidden: bool,
+    ) -> str:
+        """The catalogue's words if it has any, or else what is certain."""
+        if mistake:
+            return mistake.hint
+        if diagnosis:
+            return diagnosis.why
+        if any(outcome.error is not None or outcome.value is None for outcome in outcomes):
+            return ""
+        pairs = [Pair(outcome.case, outcome.value, want) for outcome, want in zip(outcomes, wanted, strict=True)]
+        said = relation(Known(pairs, self.argument_names(), self.tolerance))
+        return "" if hidden and re.search(r"\d", said) else said
+
+    def _smaller(
+        self, outcomes: Sequence[Outcome], wanted: Sequence[Any], wrong: Sequence[int], first: int
+    ) -> tuple[tuple[str, str], ...]:
+        """The smallest input that fails, where another one is shown first."""
+        smallest = min(wrong, key=lambda i: outcomes[i].case.size)
+        return self._details(outcomes[smallest], wanted[smallest]) if smallest != first else ()
 
     def _problem(self, outcome: Outcome, want: Any) -> str:
         if outcome.error is not None:
             if outcome.case.frozen and "read-only" in outcome.error.message:
                 return "It tries to write on its argument. Work on a copy."
-            return f"It raised {outcome.error}"
+            return f"It raised {without_paths(str(outcome.error))}"
         if problem := difference(outcome.value, want, self.tolerance):
             return problem
         if outcome.changed:
-            names = ", ".join(f"`{self._argument_names()[i]}`" for i in outcome.changed)
+            names = ", ".join(f"`{self.argument_names()[i]}`" for i in outcome.changed)
             return f"The result is right, but the function changed its argument {names}. Work on a copy."
         return ""
 
@@ -110,17 +167,21 @@ class Piece:
             return one.error is not None and other.error is not None and one.error.kind == other.error.kind
         if one.changed != other.changed:
             return False
-        return not difference(one.value, other.value, self.tolerance)
+        return not difference(_without_nan(one.value), _without_nan(other.value), self.tolerance)
 
-    def _argument_names(self) -> list[str]:
+    def argument_names(self) -> list[str]:
+        """The arguments, as the reference calls them."""
         return list(inspect.signature(self.reference).parameters)
 
     def _details(self, outcome: Outcome, want: Any) -> tuple[tuple[str, str], ...]:
         """The input, the expected and the received value, with names, to print one below the other."""
-        rows = [(name, shown(arg)) for name, arg in zip(self._argument_names(), outcome.case.args, strict=True)]
-        rows.append(("expected", shown(want)))
+        rows = [(name, shown(arg)) for name, arg in zip(self.argument_names(), outcome.case.args, strict=True)]
+        places = digits(outcome.value, want)
+        rows.append(("expected", shown(want, places)))
         if outcome.error is None:
-            rows.append(("yours", shown(outcome.value)))
+            rows.append(("yours", shown(outcome.value, places)))
+            if apart := first_apart(outcome.value, want, self.tolerance):
+                rows.append(("first apart", apart))
         elif outcome.error.line:
             rows.append(("where", outcome.error.line))
         if outcome.case.label:
@@ -146,13 +207,15 @@ class Claim:
     allows: Sequence[str] = ()
 
     @engine("off")  # the same verdict on every machine
-    def examine(self, function: Callable[[], Any], rng: np.random.Generator, *, hidden: bool = False) -> Result:
+    def examine(
+        self, function: Callable[[], Any], rng: np.random.Generator, *, hidden: bool = False, seconds: float = SECONDS
+    ) -> Result:
         """Ask for the witness and judge it."""
         outcome = call(function, Case(()))
         if early := _cannot_be_judged(self, [outcome], hidden):
             return early
         if outcome.error is not None:
-            problem = f"It raised {outcome.error}"
+            problem = f"It raised {without_paths(str(outcome.error))}"
             details = () if hidden else (("where", outcome.error.line),)
             return Result(self.name, self.points, cases=1, wrong=1, problem=problem, details=details, hidden=hidden)
         hint = self.verify(outcome.value)
@@ -164,6 +227,30 @@ class Claim:
         return Result(self.name, self.points, 1, 1, problem, details, hint, mistake, hidden)
 
 
+def _without_nan(value: Any) -> Any:
+    """A value in which NaN is a number like another, so that two of them are alike."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(_without_nan(part) for part in value)
+    if isinstance(value, (float, np.floating, np.ndarray)) and np.asarray(value).dtype.kind == "f":
+        return np.where(np.isnan(value), -0.12345, value)
+    return value
+
+
+def _nudge(mistake: Mistake | None, diagnosis: Diagnosis | None) -> str:
+    """The first step: where to look. If that is not known of a catalogued mistake, its hint begins at once."""
+    if diagnosis:
+        return diagnosis.nudge
+    return _beginning(mistake.hint) if mistake else ""
+
+
+def _beginning(hint: str) -> str:
+    """As many sentences of a hint as a first step may have words."""
+    sentences = re.split(r"(?<=[.?!])\s+(?=[A-Z])", hint)
+    while len(sentences) > 1 and len(" ".join(sentences).split()) > WORDS:
+        sentences.pop()
+    return " ".join(sentences)
+
+
 def _cannot_be_judged(piece: Piece | Claim, outcomes: Sequence[Outcome], hidden: bool) -> Result | None:
     """The report on an answer that is still missing, or that hands the work to the library."""
     problem = hint = mistake = ""
@@ -172,7 +259,7 @@ def _cannot_be_judged(piece: Piece | Claim, outcomes: Sequence[Outcome], hidden:
         hint = "Replace the line `raise NotImplementedError()` by your answer, run its cell, then this one."
         mistake = NOT_WRITTEN
     elif used := [name for outcome in outcomes for name in outcome.library_calls if name not in piece.allows]:
-        problem = f"It calls {used[0]}."
+        problem = f"It calls {used[0].removesuffix('.__post_init__').removesuffix('.__init__')}."
         hint = (
             "The library already knows how; here you are the one to write it, with numpy alone. "
             "Do compare with the library once yours runs."

@@ -15,6 +15,7 @@ from typing import Any
 from .calling import Answer, Outcome, Raised
 from .cases import Case
 from .checks import Checks, NoChecks
+from .diagnosis import SECONDS
 from .drawing import AsDrawn
 from .piece import Claim, Mistake, Piece
 from .plain import NotPlain, decode
@@ -67,12 +68,12 @@ class RecordedChecks(Checks):
         super().__init__(catalogue.PIECES, seed=catalogue.seed)
         self.secret = {piece.name: piece for piece in catalogue.hidden}
 
-    def examine(self, name: str, answer: Any, *, hidden: bool) -> Result:
+    def examine(self, name: str, answer: Any, *, hidden: bool, thought: float = SECONDS) -> Result:
         if hidden and name not in self.secret:
             raise NoChecks(f"the hidden inputs of {name} are not here: they come in a file *{HIDDEN_ENDING}")
         if hidden:
             return Checks(self.secret.values(), seed=self.seed).examine(name, answer, hidden=True)
-        return super().examine(name, answer, hidden=False)
+        return super().examine(name, answer, hidden=False, thought=thought)
 
 
 def recorded_checks(folder: Path, notebook: str) -> RecordedCatalogue | None:

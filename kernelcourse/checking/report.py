@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .book import NO_LINKS, Links
+
+if TYPE_CHECKING:
+    from .diagnosis import Diagnosis
 
 _GREEN, _RED = "#1b6e2c", "#a3201d"
 
@@ -29,6 +33,9 @@ class Result:
     mistake: str = ""
     hidden: bool = False
     links: Links = NO_LINKS
+    nudge: str = ""  # the first step; with one, the hint waits until it is asked for
+    smaller: tuple[tuple[str, str], ...] = ()  # the smallest input that fails, where another is shown
+    diagnosis: Diagnosis | None = None
 
     @property
     def passed(self) -> bool:
@@ -49,40 +56,53 @@ class Result:
         return f"✗ {self.piece}: not right yet{count} {points}"
 
     @property
+    def waits(self) -> bool:
+        """Whether there is more to say on request."""
+        return bool(self.nudge and (self.smaller or (self.hint and self.hint != self.nudge)))
+
+    @property
     def text(self) -> str:
-        """The verdict as plain text."""
+        """The verdict as plain text: the whole of it, but for what waits to be asked for."""
         if self.passed:
             return self.title
-        width = max((len(name) for name, _ in self.details), default=0)
-        body = [textwrap.fill(self.problem, 100)]
-        for name, value in self.details:
-            body.append(
-                f"  {name:>{width}} = ".replace(" = ", ": " if name in _WORDS else " = ") + _indent(value, width + 5)
-            )
-        if self.hint:
-            body.append(textwrap.fill(f"Hint: {self.hint}", 100, subsequent_indent="      "))
+        body = [textwrap.fill(self.problem, 100), *_listed(self.details)]
+        if self.nudge or self.hint:
+            body.append(textwrap.fill(f"Hint: {self.nudge or self.hint}", 100, subsequent_indent="      "))
+        if self.waits:
+            body.append(f'More: check.why("{self.piece}")')
         body += [self.links.text] if self.links.text else []
         return "\n".join([self.title, *(textwrap.indent(part, "  ") for part in body)])
+
+    @property
+    def why(self) -> str:
+        """The second step: the diagnosis, and a smaller example."""
+        if self.passed:
+            return self.title
+        body = [textwrap.fill(self.hint or self.nudge or self.problem, 100)]
+        if self.smaller:
+            body += ["A smaller input on which it fails:", *_listed(self.smaller)]
+        return "\n".join([f"{self.piece}:", *(textwrap.indent(part, "  ") for part in body)])
+
+    def _linked(self, text: str) -> str:
+        return self.links.in_html(text, _plain)
 
     @property
     def html(self) -> str:
         """The verdict as a line or a box that reads in light and dark pages alike."""
         if self.passed:
             return f'<div style="color:{_GREEN};background:#eef7ef;padding:.3em .8em">{escape(self.title)}</div>'
-        pre = '<pre style="margin:0;padding:0;border:0;color:inherit;background:none">'
-        rows = "".join(
-            f'<tr><th scope="row" style="text-align:right;vertical-align:top">{escape(name)}</th>'
-            f'<td style="text-align:left">{pre}{escape(value)}</pre></td></tr>'
-            for name, value in self.details
-        )
-        table = f'<table style="color:inherit;background:none">{rows}</table>' if rows else ""
-        hint = f"<p><b>Hint:</b> {self.links.in_html(self.hint)}</p>" if self.hint else ""
+        hint = f"<p><b>Hint:</b> {self._linked(self.nudge or self.hint)}</p>" if self.nudge or self.hint else ""
+        if self.waits:
+            example = f"<p>A smaller input on which it fails:</p>{_table(self.smaller)}" if self.smaller else ""
+            why = f"<p>{self._linked(self.hint)}</p>" if self.hint and self.hint != self.nudge else ""
+            hint += f"<details><summary>Why?</summary>{why}{example}</details>"
         # an error's text may be a formula, and a formula may be a link: MathJax leaves <pre> alone
         wrapped = '<pre style="margin:1em 0;padding:0;border:0;color:inherit;background:none;font:inherit;'
         problem = f'{wrapped}white-space:pre-wrap">{escape(self.problem)}</pre>'
         return (
             f'<div style="border-left:4px solid {_RED};color:#222;background:#fdf3f2;padding:.3em .8em">'
-            f'<b style="color:{_RED}">{escape(self.title)}</b>{problem}{table}{hint}{self.links.html}</div>'
+            f'<b style="color:{_RED}">{escape(self.title)}</b>{problem}{_table(self.details)}{hint}{self.links.html}'
+            "</div>"
         )
 
     @property
@@ -94,18 +114,42 @@ class Result:
             "earned": self.earned,
             "problem": self.problem,
             "hint": self.hint,
+            "nudge": self.nudge,
             "mistake": self.mistake,
         }
 
 
-_WORDS = ("input", "expected", "yours", "where", "printed")
+_WORDS = ("input", "expected", "yours", "first apart", "where", "printed")
+
+
+def _listed(rows: Sequence[tuple[str, str]]) -> list[str]:
+    width = max((len(name) for name, _ in rows), default=0)
+    return [
+        f"  {name:>{width}} = ".replace(" = ", ": " if name in _WORDS else " = ") + _indent(value, width + 5)
+        for name, value in rows
+    ]
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> str:
+    pre = '<pre style="margin:0;padding:0;border:0;color:inherit;background:none">'
+    cells = "".join(
+        f'<tr><th scope="row" style="text-align:right;vertical-align:top">{escape(name)}</th>'
+        f'<td style="text-align:left">{pre}{escape(value)}</pre></td></tr>'
+        for name, value in rows
+    )
+    return f'<table style="color:inherit;background:none">{cells}</table>' if cells else ""
+
+
+def _plain(text: str) -> str:
+    """A sentence for the box, in which nothing is set as a formula: it may quote the student's own text."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text)).replace("$", "<span>$</span>")
 
 
 def _indent(value: str, width: int) -> str:
     return value.replace("\n", "\n" + " " * width)
 
 
-def shown(value: Any) -> str:
+def shown(value: Any, digits: int = 5) -> str:
     """A value as short text: small arrays in full, large ones by their shape and corners.
 
     >>> shown(np.array([[1.0, 2.5]]))
@@ -114,11 +158,11 @@ def shown(value: Any) -> str:
     '0.3'
     """
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
-        text = np.array2string(value, precision=5, suppress_small=True, threshold=30, edgeitems=2)
+        text = np.array2string(value, precision=digits, suppress_small=digits == 5, threshold=30, edgeitems=2)
         dtype = "" if value.dtype.kind == "f" else f", dtype {value.dtype}"
         return f"{text}  shape {value.shape}{dtype}" if value.ndim else text
     if isinstance(value, (float, np.floating)):
-        return f"{value:.6g}"
+        return f"{value:.{digits + 1}g}"
     return repr(value)[:300]
 
 
@@ -162,14 +206,28 @@ class Passed(Verdict):
 
 
 class Partial(Verdict):
-    """Some parts are right. As a cell's result its text is the number of points, which nbgrader takes as the grade."""
+    """Some parts are right. The box is shown; the cell's result is the number of points, which nbgrader takes."""
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, str], dict[str, Any]]:
-        data, metadata = self.bundle
-        return data | {"text/plain": f"{self.earned:g}"}, metadata
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        _display(self)
+        return {"text/plain": f"{self.earned:g}"}
 
     def __float__(self) -> float:
         return float(self.earned)
+
+
+class Why:
+    """What `check.why` says; the output keeps that it was asked for."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+
+    def __repr__(self) -> str:
+        return self.result.why
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, str], dict[str, Any]]:
+        asked = {"piece": self.result.piece, "mistake": self.result.mistake}
+        return {"text/plain": self.result.why}, {"kernelcourse-asked": [asked]}
 
 
 class CheckFailed(AssertionError):
@@ -184,8 +242,8 @@ class CheckFailed(AssertionError):
         if not self._shown:  # IPython renders an error more than once; one box is enough
             self._shown = True
             _display(self.verdict)
-        lines = [f"{result.piece}: {result.hint or result.problem}" for result in self.verdict.results]
-        return [textwrap.fill(line, 100) for line in lines]
+        names = ", ".join(result.piece for result in self.verdict.results)
+        return [f"Not right yet: {names}. The box says more."]
 
 
 def _display(verdict: Verdict) -> None:

@@ -326,8 +326,8 @@ PIECES = (
         [
             Mistake(
                 w_for_nothing,
-                "This compares the costs of one test point, 2D and 2nd, but w = Φᵀa is not there for nothing: it costs "
-                "2nD once. Compare 2nD + 2Dm with 2ndm.",
+                "These are the answers of a comparison of one test point's costs, 2D and 2nd. But w = Φᵀa is not there "
+                "for nothing: it costs 2nD once. Compare 2nD + 2Dm with 2ndm.",
             ),
             Mistake(
                 lectures_rule,

@@ -76,6 +76,8 @@ def _test_cases(rng: np.random.Generator) -> Iterator[Case]:
         Z = rng.integers(-2, 3, size=(m, 2)) if label == "whole numbers" else rng.normal(size=(m, Phi.shape[1]))
         yield Case((Z @ Phi.T, rng.uniform(0, 1, size=len(y)), y), label)
     yield Case((np.zeros((2, 3)), rng.uniform(0, 1, size=3), np.array([1, -1, -1])), "far from all training points")
+    alpha = rng.uniform(0.1, 0.2, size=3)  # small, so that whatever is added to the coefficients outweighs them
+    yield Case((np.array([[1.0, 1.0, 1.0], [-1.0, -1.0, -1.0]]), alpha, np.array([1, -1, -1])), "small coefficients")
 
 
 def _step_cases(rng: np.random.Generator) -> Iterator[Case]:
@@ -98,6 +100,8 @@ def _training_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case((close, np.array([1, 1]), float(rng.uniform(0.02, 0.05)), 1), "two points close to each other")
     for epochs, (label, Phi, y) in enumerate(_problems(rng), start=1):
         yield Case((Phi @ Phi.T, y, _lam(rng), epochs), label)
+    steep = float(rng.uniform(1, 1.2)) * np.array([[1, 2], [2, 5]])  # the second step goes below 0
+    yield Case((steep, np.array([1, 1]), float(rng.uniform(0.1, 0.2)), 1), "a step that hits the lower end of the box")
 
 
 # Piece 1: the hinge loss and the objective

@@ -2,7 +2,8 @@
 
 Before that the assignment is tried out: the solution must get full marks, the stub nothing, and every usual mistake
 must be recognised. Without --term the numbers are those of the book; with it, data and test cases are drawn anew from a
-seed that belongs to the term.
+seed that belongs to the term. In the course's own repository the fingerprints of mistakes, which hints stand on, are
+brought up to date.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 from .. import __version__
 from ..checking.checks import FILE, catalogue, checks_in, has_pieces
 from ..checking.recorded import ENDING
+from . import fingerprints
 from .engine import load_config, nbgrader_api, succeed
 from .errors import CourseError
 from .folder import Course, add_course_argument
@@ -41,6 +43,9 @@ def run(args: argparse.Namespace) -> int:
     for assignment in args.assignments or course.assignments():
         for notebook in release(course, assignment, term=args.term):
             print(notebook.relative_to(course.root))
+        if (course.root / "kernelcourse" / "checking").is_dir():
+            for table in fingerprints.build(course, assignment):
+                print(table.relative_to(course.root))
     return 0
 
 

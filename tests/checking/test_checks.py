@@ -81,22 +81,32 @@ def test_a_usual_mistake_gets_its_hint(check):
     assert result.mistake == "without_weights"
 
 
-def test_the_smallest_input_that_fails_is_shown_with_both_values(check):
+def numbers(text):
+    return [float(number) for number in re.findall(r"-?\d+\.?\d*", text.split("]")[0])]
+
+
+def test_the_most_readable_input_that_fails_is_shown_and_a_smaller_one_on_request(check):
+    """One point hides wrong shapes, and random digits cannot be checked by hand."""
     result = failure(check, scores=lambda X, w: X @ w + 1)
     details = dict(result.details)
-    assert details["input"] == "one point"
-    assert details["X"].endswith("shape (1, 1)")
-    assert float(details["yours"].split("[")[1].split("]")[0]) == pytest.approx(
-        float(details["expected"].split("[")[1].split("]")[0]) + 1, abs=1e-4
-    )
+    assert details["input"] == "whole numbers"
+    assert numbers(details["yours"]) == pytest.approx([value + 1 for value in numbers(details["expected"])], abs=1e-4)
+    smaller = dict(result.smaller)
+    assert smaller["input"] == "one point" and smaller["X"].endswith("shape (1, 1)")
+    assert "one point" in repr(check.why("scores")) and "one point" not in result.text
+
+
+def test_expected_and_yours_have_as_many_digits_as_it_takes_to_tell_them_apart(check):
+    details = dict(failure(check, scores=lambda X, w: X @ w + 3e-8).details)
+    assert numbers(details["yours"]) != numbers(details["expected"])
 
 
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
         (lambda X, w: None, "Is a `return` missing?"),
-        (lambda X, w: (X @ w)[:, None], "The shape is (1, 1), but (1,) is expected."),
-        (lambda X, w: 1.0, "It is a plain number, but shape (1,) is expected."),
+        (lambda X, w: (X @ w)[:, None], "The shape is (3, 1), but (3,) is expected."),
+        (lambda X, w: 1.0, "It is a plain number, but shape (3,) is expected."),
         (lambda X, w: "no", "real numbers are expected"),
         (lambda X, w: (X @ w).astype(complex), "real numbers are expected"),
         (lambda X, w: np.array(X @ w, dtype=object), "real numbers are expected"),
@@ -158,10 +168,10 @@ def test_an_answer_that_restores_its_argument_still_meets_read_only_input(check)
 @pytest.mark.parametrize(
     ("answer", "remark"),
     [
-        (lambda X, w: -X @ w, "wrong sign"),
+        (lambda X, w: -X @ w, "opposite sign"),
         (lambda X, w: X @ w * len(X), "n times too large"),
         (lambda X, w: X @ w / len(X), "n times too small"),
-        (lambda X, w: 3 * X @ w, "3 times what it should be"),
+        (lambda X, w: 3 * X @ w, "3 times what is expected"),
         (lambda X, w: (X @ w).astype(int), "whole numbers"),
     ],
 )
@@ -288,17 +298,27 @@ def test_what_a_wrong_answer_printed_is_shown(check):
         print("rows:", len(X))
         return X @ w + 1
 
-    assert dict(failure(check, scores=answer).details)["printed"] == "rows: 1"
+    assert dict(failure(check, scores=answer).details)["printed"] == "rows: 3"
 
 
-def test_parts_earn_their_own_points(check):
+@pytest.fixture
+def boxes(monkeypatch):
+    """What is displayed in a notebook."""
+    found = []
+    monkeypatch.setattr("IPython.display.display", lambda data, **options: found.append((data, options)))
+    return found
+
+
+def test_parts_earn_their_own_points(check, boxes):
+    """The box has the whole message as text, for a screen reader; nbgrader reads the points off the cell's result."""
     verdict = check(scores=scores, total=negated)
     assert isinstance(verdict, Partial)
     assert (verdict.earned, verdict.points, float(verdict)) == (2, 3, 2)
-    data, metadata = verdict._repr_mimebundle_()
-    assert data["text/plain"] == "2"
+    assert verdict._repr_mimebundle_() == {"text/plain": "2"}
+    ((data, options),) = boxes
+    assert data["text/plain"] == verdict.text and "✗ total" in data["text/plain"]
     assert "✗ total" in data["text/html"]
-    assert [record["earned"] for record in metadata["kernelcourse"]] == [2, 0]
+    assert [record["earned"] for record in options["metadata"]["kernelcourse"]] == [2, 0]
 
 
 def test_no_right_part_is_an_error_that_carries_the_report(check):
@@ -321,17 +341,41 @@ def test_a_claim_that_nobody_has_tried_to_break_is_told_how_to_begin(check):
     assert failure(check, negative=lambda: library_predict([[1.0]], [-1.0])).mistake == CALLED_THE_LIBRARY
 
 
-def test_a_notebook_shows_one_box_for_an_error_that_is_rendered_twice(check, monkeypatch):
-    boxes = []
-    monkeypatch.setattr("IPython.display.display", lambda data, **options: boxes.append((data, options)))
+def test_a_notebook_shows_one_box_for_an_error_that_is_rendered_twice(check, boxes):
     with pytest.raises(CheckFailed) as caught:
         check(scores=without_weights, total=negated)
     lines = caught.value._render_traceback_()
     assert lines == caught.value._render_traceback_()
-    assert lines[0] == "scores: The weights are missing." and lines[1].startswith("total: ")
+    assert "scores, total" in lines[0] and "weights" not in lines[0]  # the hint stands in the box, once
     ((data, options),) = boxes
     assert "✗ scores" in data["text/html"] and options["raw"] is True
+    assert data["text/html"].count("The weights are missing.") == 1
     assert [record["earned"] for record in options["metadata"]["kernelcourse"]] == [0, 0]
+
+
+def test_the_diagnosis_waits_until_it_is_asked_for(check):
+    result = failure(check, scores=without_weights)
+    assert "The weights are missing." not in result.text and 'check.why("scores")' in result.text
+    why = check.why("scores")
+    assert "The weights are missing." in repr(why)
+    data, metadata = why._repr_mimebundle_()
+    assert data["text/plain"] == repr(why)
+    assert metadata == {"kernelcourse-asked": [{"piece": "scores", "mistake": "without_weights"}]}
+    assert "<details><summary>Why?</summary>" in result.html
+
+
+def test_why_needs_a_piece_that_was_checked(check):
+    with pytest.raises(ValueError, match=r"total has not been checked yet: run check\(total=total\) first"):
+        check.why("total")
+    with pytest.raises(TypeError, match="no piece is called 'score'"):
+        check.why("score")
+
+
+def test_an_answer_that_fails_with_another_is_told_so():
+    namespace = {}
+    exec("def scores(X, w):\n    return 2 * X @ w\ndef total(X, w):\n    return float(scores(X, w).sum())", namespace)
+    result = failure(Checks(PIECES, seed=1), total=namespace["total"])
+    assert result.nudge == "`total` is right once `scores` is."
 
 
 def test_hidden_cases_are_other_cases_and_are_not_shown(check):

@@ -12,9 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from kernelcourse.checking.calling import Outcome
-from kernelcourse.checking.cases import Case
-from kernelcourse.checking.comparing import difference, remarks, vague
+from kernelcourse.checking.comparing import difference, vague
 from kernelcourse.checking.report import shown
 
 FLOATS = st.floats(-1e6, 1e6)
@@ -64,6 +62,7 @@ def test_one_entry_off_by_more_than_the_tolerance_is_found(want, data):
         ([np.nan, 1.0], np.array([np.nan, 1.0])),
         (1j, 1j),
         (b"ab", b"ab"),
+        (np.full(2, 0.1, np.float32), np.full(2, 0.1)),
         (np.float32(0.1) * np.ones(2), np.float32(0.1) * np.ones(2, np.float32)),
         (np.full(3, 0.1, np.float32).cumsum()[-1], np.float32(0.3)),
         ([], []),
@@ -104,7 +103,8 @@ def test_equal_in_meaning_is_equal(got, want):
         (Fraction(1, 3), Fraction(1, 2), "The value is off by 0.167."),
         (1.0, np.inf, "infinite or NaN"),
         (np.ones(2), np.array([1.0, np.inf]), "1 of 2 entries differ, most at index 1, by inf."),
-        (np.ones(2, np.float32) * np.float32(0.1), np.full(2, 0.1), "single precision only"),
+        (np.full(2, 0.1, np.float32), np.full(2, 0.1001), "2 of 2 entries differ"),
+        (np.full(2, 0.1, np.float16), np.full(2, 0.1), "2 of 2 entries differ"),
         (0.3001, np.float32(0.3), "off by 0.0001"),
         ("a", b"a", "a string of bytes is expected"),
     ],
@@ -157,24 +157,9 @@ def test_a_value_may_be_off_by_the_tolerance_and_by_no_more():
     assert difference(np.array([0.25, 8.0]), np.array([0.0, 8.0]), 1 / 32) == ""
 
 
-def test_a_factor_is_read_off_the_largest_value_wherever_it_stands():
-    def outcome(value):
-        return Outcome(Case((np.ones((2, 2)),)), value)
-
-    wanted = [np.zeros(2), np.array([0.1, -0.2])]
-    assert remarks([outcome(3 * want) for want in wanted], wanted, 1e-9) == [
-        "Every value is 3 times what it should be."
-    ]
-
-
-def test_values_that_are_not_finite_make_no_warning_and_no_remark():
-    def outcome(value):
-        return Outcome(Case((np.ones((2, 2)),)), value)
-
-    wanted = [np.array([1e-300, 1.0]), np.array([2.0, 3.0])]
+def test_values_that_are_not_finite_make_no_warning():
+    want = np.array([1e-300, 1.0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for value in (np.array([np.inf, 1.0]), np.array([np.nan, 1.0]), np.array([1e308, 1e308])):
-            assert remarks([outcome(value), outcome(value)], wanted, 1e-9) == []
-            assert difference(value, wanted[0], 1e-9)
-    assert remarks([outcome(["2", "1"])], [["1", "2"]], 1e-9) == []
+            assert difference(value, want, 1e-9)

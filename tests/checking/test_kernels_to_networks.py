@@ -57,7 +57,8 @@ def backward_point_by_point(X, Y, W1, b1, W2, b2):
     gradients = [np.zeros(W1.shape), np.zeros(b1.shape), np.zeros(W2.shape), np.zeros(b2.shape)]
     for x, y in zip(X, Y, strict=True):
         h = np.tanh(x @ W1 + b1)
-        e = np.exp(h @ W2 + b2)
+        z = h @ W2 + b2
+        e = np.exp(z - z.max())
         delta2 = (e / e.sum() - y) / len(X)
         delta1 = W2 @ delta2 / np.cosh(x @ W1 + b1) ** 2
         for gradient, part in zip(gradients, [np.outer(x, delta1), delta1, np.outer(h, delta2), delta2], strict=True):
@@ -71,6 +72,7 @@ def backward_by_complex_steps(X, Y, W1, b1, W2, b2):
 
     def loss():
         Z = np.tanh(X @ weights[0] + weights[1]) @ weights[2] + weights[3]
+        Z = Z - Z.real.max(axis=1, keepdims=True)
         return np.sum(np.log(np.exp(Z).sum(axis=1)) - np.sum(Y * Z, axis=1)) / len(X)
 
     gradients = []

@@ -78,7 +78,7 @@ def test_every_piece_gets_its_own_points_whatever_the_others_do(rows):
 
 def test_a_wrong_answer_is_shown_with_its_whole_box(rows):
     box = rows["gram_matrix"].box
-    for words in ("✗ gram_matrix: not right yet", "input: ", "expected: ", "yours: ", "features against features"):
+    for words in ("✗ gram_matrix: not right yet", "input: ", "expected: ", "yours: ", "the inner products of the rows"):
         assert words in box
 
 
@@ -105,7 +105,7 @@ def test_nothing_names_a_file_of_this_machine(rows):
 def test_the_table_comes_last_and_keeps_to_the_width(rows):
     text = check.render(list(rows.values()), width=90)
     boxes, _, table = text.partition("✗ gram_matrix       0 of 1    see above")
-    assert "features against features" in boxes and boxes.endswith("\n\n")
+    assert "the inner products of the rows" in boxes and boxes.endswith("\n\n")
     assert "✓ predict           1 of 1" in table
     assert "✎ why               – of 2    read by your instructor" in table
     assert table.endswith("\n\n2 of 12 points, and 2 more read by your instructor")
@@ -134,7 +134,7 @@ def test_a_notebook_shows_a_line_or_one_box_and_nbgrader_gives_its_points(runner
     assert shown == {
         "right": (["display_data"], 2),
         "wrong": (["display_data", "error"], 0),
-        "half": (["execute_result"], 1),
+        "half": (["display_data", "execute_result"], 1),  # the box, and the points
     }
 
 

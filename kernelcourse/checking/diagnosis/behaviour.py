@@ -1,0 +1,143 @@
+"""What a function does on public inputs, as a few numbers that can be compared and kept."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..cases import Case
+
+if TYPE_CHECKING:
+    from ..piece import Piece
+
+PROJECTIONS = 4
+_ENOUGH = 60  # numbers to compare: then two functions do not agree by chance
+_DRAWS = 5
+_PATIENCE = 3  # inputs that may all fail
+_NAN, _INFINITE, _ERROR = 1234.5678, 4321.8765, 987.654  # what stands for a value that is not a number
+
+
+@dataclass(frozen=True)
+class Probes:
+    """The inputs of a diagnosis: the same for everyone in every term, so that nothing about the graded ones is told."""
+
+    cases: tuple[Case, ...]
+    wanted: tuple[Any, ...]
+
+    @cached_property
+    def scales(self) -> list[float]:
+        """The largest magnitude that is expected of each input, and 1 at least."""
+        numbers = [flat(want) for want in self.wanted]
+        return [max(1.0, float(np.abs(one[np.isfinite(one)]).max(initial=0.0))) for one in numbers]
+
+    @cached_property
+    def shapes(self) -> list[tuple[Any, ...]]:
+        return [shape(want) for want in self.wanted]
+
+    def digest(self) -> int:
+        """A number that changes with the inputs and with what is wanted, to the ninth digit."""
+        numbers = [np.round(flat(part), 9) + 0.0 for part in (*(case.args for case in self.cases), *self.wanted)]
+        return zlib.crc32(np.concatenate([np.round(part, 6) for part in numbers]).astype(np.float32).tobytes())
+
+
+def probes(piece: Piece) -> Probes:
+    """Cases of a piece that no seed of a term draws."""
+    return _probes(piece.name, piece.cases, piece.reference)
+
+
+@cache
+def _probes(name: str, draws: Callable[..., Any], reference: Callable[..., Any]) -> Probes:
+    rng = np.random.default_rng([0, zlib.crc32(name.encode()), zlib.crc32(b"diagnosis")])
+    cases: list[Case] = []
+    wanted: list[Any] = []
+    for draw in range(_DRAWS):
+        for case in draws(rng):
+            cases.append(case)
+            wanted.append(reference(*case.fresh()))
+        if draw and sum(flat(value).size for value in wanted) >= _ENOUGH:
+            break
+    return Probes(tuple(cases), tuple(wanted))
+
+
+def flat(value: Any) -> np.ndarray:
+    """Everything in a value as one row of numbers."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return value.ravel().astype(float)
+    if isinstance(value, (bool, int, float)):
+        return np.array([float(value)])
+    return np.concatenate([np.atleast_1d(part) for part in _flat(value)] or [np.zeros(0)])
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, str):
+        yield zlib.crc32(value.encode()) / 2**32
+    elif isinstance(value, (tuple, list, set, frozenset)):
+        items = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
+        for item in items:
+            yield from _flat(item)
+    elif value is None:
+        yield _ERROR
+    else:
+        try:
+            yield np.asarray(value, dtype=float).ravel()
+        except (TypeError, ValueError):
+            yield zlib.crc32(repr(value).encode()) / 2**32
+
+
+def shape(value: Any) -> tuple[Any, ...]:
+    """The shape of a value; of a tuple, those of its parts."""
+    if isinstance(value, np.ndarray):
+        return value.shape
+    if isinstance(value, tuple):
+        return tuple(shape(part) for part in value)
+    try:
+        return np.shape(value)
+    except ValueError:  # rows of different lengths
+        return ("ragged",)
+
+
+def projections(function: Callable[[Case], Any], found: Probes) -> np.ndarray | None:
+    """A few weighted sums of all that the function returns on the probes, or None if it never returns.
+
+    Two functions that agree on all probes have the same sums; two that do not have different ones.
+    """
+    sums = np.zeros(PROJECTIONS)
+    returned = 0
+    for number, case in enumerate(found.cases):
+        try:
+            value = function(case)
+            returned += value is not None
+        except TimeoutError:
+            raise
+        except Exception:  # noqa: BLE001 - whatever it raises is a behaviour like another
+            sums += _ERROR * np.cos(number + np.arange(PROJECTIONS))
+            if not returned and number >= _PATIENCE:
+                return None
+            continue
+        sums += _of_one(value, found, number)
+    return sums if returned else None
+
+
+def _of_one(value: Any, found: Probes, number: int) -> np.ndarray:
+    numbers = flat(value)
+    if not np.isfinite(numbers).all():
+        numbers = np.where(np.isnan(numbers), _NAN, np.where(np.isinf(numbers), np.sign(numbers) * _INFINITE, numbers))
+    sums = _weights(number, len(numbers)) @ (numbers / found.scales[number])
+    if (own := shape(value)) != found.shapes[number]:
+        sums = sums + zlib.crc32(repr(own).encode()) / 2**30 * np.cos(number + np.arange(PROJECTIONS))
+    return sums
+
+
+@cache
+def _weights(number: int, size: int) -> np.ndarray:
+    return np.random.default_rng([number, size]).random((PROJECTIONS, size)) - 0.5
+
+
+def same(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """Which rows of sums agree, up to what is lost in keeping them with seven digits."""
+    return (np.abs(ours - theirs) <= 2e-6 * (1 + np.abs(theirs))).all(axis=-1)

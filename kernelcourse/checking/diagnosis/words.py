@@ -1,0 +1,85 @@
+"""The words for each kind of change (see `edits`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+# {it} is the place, {detail} what the change is about. Each reads after "with".
+CHANGES = {
+    "minus": "the sign of {it} reversed",
+    "twice": "{it} doubled",
+    "half": "{it} halved",
+    "square": "{it} squared",
+    "root": "the square root of {it}",
+    "nothing": "{it} left out (zero in its place)",
+    "one": "{it} left out (1 in its place)",
+    "inverse": "{it} turned into 1 over it",
+    "transpose": "{it} transposed",
+    "rows": "{it} multiplied by n, the number of rows",
+    "per row": "{it} divided by n, the number of rows",
+    "absolute": "the absolute value of {it}",
+    "plus one": "1 added to {it}",
+    "minus one": "1 taken from {it}",
+    "complement": "1 minus {it}",
+    "exp": "the exponential of {it}",
+    "log": "the logarithm of {it}",
+    "backwards": "{it} in reversed order",
+    "sum": "the sum of {it}",
+    "mean": "the mean of {it}",
+    "diagonal": "only the diagonal of {it}",
+    "sign": "only the sign of {it}",
+    "plus": "{detail} added to {it}",
+    "less": "{detail} subtracted from {it}",
+    "times": "{it} multiplied by {detail}",
+    "over": "{it} divided by {detail}",
+    "matrix times": "{it} multiplied, as a matrix, by {detail}",
+    "factor": "{it} multiplied by {detail}",
+    "operator": "another operator, {detail}, in {it}",
+    "turned": "the two sides of {it} exchanged",
+    "grouping": "other parentheses in {it}",
+    "comparison": "the comparison {detail} in {it}",
+    "connective": "`and` and `or` exchanged in {it}",
+    "number": "the number {detail} in the place of {it}",
+    "function": "{detail} in {it}",
+    "order of arguments": "the two arguments of {it} exchanged",
+    "order of values": "another order of the values in {it}",
+    "order of indices": "the two indices of {it} exchanged",
+    "row for column": "a column in the place of a row in {it}",
+    "keyword": "no {detail} in {it}",
+    "axis": "axis {detail} in {it}",
+    "one less": "one step less in {it}",
+    "one more": "one step more in {it}",
+    "from one": "{it} that begins with 1",
+    "from nought": "{it} that begins with 0",
+    "once": "one step only in {it}",
+    "bound": "one bound less in {it}",
+    "part": "{detail} left out of {it}",
+    "other": "{detail} in the place of {it}",
+    "left out": "{it} left out",
+    "set": "{it} that sets the value and does not add to it",
+    "added": "{it} that adds to the value and does not replace it",
+    "always": "{it} done always, whatever its condition says",
+    "never": "{it} never done",
+    "condition turned": "the condition of {it} turned round",
+    "one pass": "one pass only of {it}",
+    "last line after the loop": "the last line of {it} after the loop",
+    "throughout": "{detail}",
+}
+
+
+def change(kind: str, it: str, detail: str) -> str:
+    """A change in words.
+
+    >>> change("twice", "the penalty", "")
+    'the penalty doubled'
+    """
+    return CHANGES[kind].format(it=it, detail=detail.removesuffix(f" in {it}"))
+
+
+def joined(words: Sequence[str], last: str = "and") -> str:
+    """A list of words as people say it.
+
+    >>> joined(["a", "b", "c"])
+    'a, b and c'
+    """
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
