@@ -38,7 +38,8 @@ WORDS = re.compile(
     | (?:more|less|{ADJECTIVES})\ than(?!\ (?:one|two)\b)
     | (?:far|much|a\ little|slightly|even|times|noticeably|considerably)\ (?:more|less|{ADJECTIVES})
     | far\ from(?!\ (?:the|each|it|x|one|zero)\b) | far\ too | too\ few | as\ good\ as | as\ well\ as\ possible
-    | times\ as | half\ (?:as|of|the) | (?:a|one)\ (?:third|quarter|fifth|tenth|hundredth|thousandth)
+    | times\ as | half\ (?:as|of|the) | (?:a|one)\ (?:third|quarter|fifth)\ (?:of|as)
+    | (?:a|one)\ (?:tenth|hundredth|thousandth)
     | most\ of\ (?:the|them|it|all) | the\ majority
     | (?:about|around|some|close\ to|up\ to)\ (?:\d|half|a\ (?:third|quarter)|the\ same|as\ (?:many|much|good|long))
     )\b(?!-)""",
