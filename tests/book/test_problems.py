@@ -37,10 +37,10 @@ def read(module):
 
 @pytest.mark.parametrize("name", FILES)
 def test_answers_are_right(read, name):
-    for problem in read(name).problems:
-        if problem.check:
-            code = compile(problem.check, f"{name}: {problem.title}", "exec")
-            exec(code, {"__name__": "check"})
+    checked = [problem for problem in read(name).problems if problem.check]
+    assert checked
+    for problem in checked:
+        exec(compile(problem.check, f"{name}: {problem.title}", "exec"), {"__name__": "check"})
 
 
 @pytest.mark.parametrize("name", SECTIONS)
