@@ -129,7 +129,7 @@ def read_section(folder: Path, name: str) -> Section:
 
 
 class ProblemDirective(SphinxDirective):
-    """What the three directives share: reading a section, and setting one entry for each problem."""
+    """What the three directives share: reading a section, and typesetting one entry per problem."""
 
     def section(self, name: str) -> Section:
         folder = Path(self.env.srcdir, "book/_problems")
@@ -138,14 +138,6 @@ class ProblemDirective(SphinxDirective):
             return read_section(folder, name)
         except ValueError as error:
             raise self.error(str(error)) from None
-
-    def sections(self) -> Iterator[Section]:
-        """Those of the whole book, in the order of the table of contents."""
-        self.env.note_reread()  # pages come and go
-        for page in self.env.external_site_map.values():
-            name = page.docname.removeprefix("book/")
-            if Path(self.env.srcdir, f"book/_problems/{name}.md").is_file():
-                yield self.section(name)
 
     def entry(self, label: str, heading: str, *texts: str, mark: str = "") -> nodes.Element:
         """A box with a heading and paragraphs; `label` is where links to it lead."""
@@ -157,13 +149,6 @@ class ProblemDirective(SphinxDirective):
         box = nodes.container("", title, *body, classes=["problem"], ids=[label], names=[label])
         self.state.document.note_explicit_target(box, box)
         return box
-
-    def group(self, section: Section, *entries: nodes.Element) -> nodes.Element:
-        """A section of a page on many sections, which links to the page that it belongs to."""
-        name = f"on-{section.name.replace('/', '-')}"
-        title = nodes.title("", "", *self.parse_inline(section.title)[0])
-        where = self.parse_text_to_nodes(f"Problems of [](/book/{section.name}.md).")
-        return nodes.section("", title, *where, *entries, ids=[name], names=[name])
 
 
 class ProblemsDirective(ProblemDirective):
@@ -188,49 +173,42 @@ class ProblemsDirective(ProblemDirective):
         ]
 
 
-class AnswersDirective(ProblemDirective):
-    """The answers of all sections, each with a link back to its problem."""
+class BookDirective(ProblemDirective):
+    """The problems of the whole book, section by section in the order of the table of contents."""
 
     def run(self) -> list[nodes.Node]:
-        return [
-            self.group(
-                section,
-                *(
-                    self.entry(
-                        section.label("answer", problem),
-                        f"**{{ref}}`Problem {problem.number} <{section.label('problem', problem)}>`. {problem.title}**",
-                        problem.answer,
-                    )
-                    for problem in section.problems
-                ),
-            )
-            for section in self.sections()
-        ]
+        self.env.note_reread()  # sections come and go
+        names = [page.docname.removeprefix("book/") for page in self.env.external_site_map.values()]
+        found = [name for name in names if Path(self.env.srcdir, f"book/_problems/{name}.md").is_file()]
+        return [self.group(self.section(name)) for name in found]
+
+    def group(self, section: Section) -> nodes.Element:
+        """A section of this page, which links to the page that it belongs to."""
+        name = f"on-{section.name.replace('/', '-')}"
+        title = nodes.title("", "", *self.parse_inline(section.title)[0])
+        where = self.parse_text_to_nodes(f"Problems of [](/book/{section.name}.md).")
+        entries = [self.show(section, problem) for problem in section.problems]
+        return nodes.section("", title, *where, *entries, ids=[name], names=[name])
+
+    def show(self, section: Section, problem: Problem) -> nodes.Element:
+        raise NotImplementedError
 
 
-class SolutionsDirective(ProblemDirective):
+class AnswersDirective(BookDirective):
+    """The answers, each with a link back to its problem."""
+
+    def show(self, section: Section, problem: Problem) -> nodes.Element:
+        back = f"{{ref}}`Problem {problem.number} <{section.label('problem', problem)}>`"
+        return self.entry(section.label("answer", problem), f"**{back}. {problem.title}**", problem.answer)
+
+
+class SolutionsDirective(BookDirective):
     """Everything, for instructors."""
 
-    def run(self) -> list[nodes.Node]:
-        return [
-            self.group(
-                section,
-                *(
-                    self.entry(
-                        section.label("solution", problem),
-                        f"**Problem {problem.number}. {problem.title}**",
-                        problem.text,
-                        "*Answer.*",
-                        problem.answer,
-                        "*Solution.*",
-                        problem.solution,
-                        mark=problem.mark,
-                    )
-                    for problem in section.problems
-                ),
-            )
-            for section in self.sections()
-        ]
+    def show(self, section: Section, problem: Problem) -> nodes.Element:
+        parts = (problem.text, "*Answer.*", problem.answer, "*Solution.*", problem.solution)
+        heading = f"**Problem {problem.number}. {problem.title}**"
+        return self.entry(section.label("solution", problem), heading, *parts, mark=problem.mark)
 
 
 def check_shown(app: Sphinx, env: BuildEnvironment) -> None:
