@@ -122,6 +122,19 @@ def preview(sources: Sequence[str]) -> bool:
     return good
 
 
+def instructors() -> bool:
+    """Build the instructors' edition: the book, and a page with the problems, their answers and their solutions."""
+    out = BUILD / "instructors"
+    out.mkdir(parents=True, exist_ok=True)
+    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    contents["parts"].append({"caption": "For instructors", "chapters": [{"file": "book/solutions"}]})
+    toc = out / "_toc.yml"
+    toc.write_text(yaml.safe_dump(contents), encoding="utf-8")
+    good = build(toc, out / "html")
+    print(f"the problems with their solutions: {out / 'html/book/solutions.html'}")
+    return good
+
+
 def pdf() -> bool:
     """Build the book as a PDF with LaTeX."""
     missing = [program for program in ("latexmk", "xelatex") if not shutil.which(program)]
@@ -140,6 +153,7 @@ def pdf() -> bool:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--only", metavar="PAGE", nargs="+", help="preview some pages, in a folder of their own")
+    parser.add_argument("--solutions", action="store_true", help="build the instructors' edition, with all solutions")
     parser.add_argument("--builder", choices=["html", "pdf", "linkcheck"], default="html")
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="where the pages go (default: _build/html)")
     parser.add_argument("--copy", metavar="FOLDER", type=Path, help="leave a copy there that no later build touches")
@@ -152,6 +166,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prepare_environment()
         if options.only:
             good = preview(options.only)
+        elif options.solutions:
+            good = instructors()
         elif options.builder == "pdf":
             good = pdf()
         else:
