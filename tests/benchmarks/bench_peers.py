@@ -1,4 +1,4 @@
-"""The library beside what a user would pick instead: the table of the chapter on running times.
+"""The library beside what a user would pick instead: the table of the page of benchmarks.
 
 `make bench ONLY=svm` runs the jobs whose name contains a word; `make bench FLAGS=--save` keeps the tables for the book.
 """
