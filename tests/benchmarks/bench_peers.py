@@ -464,8 +464,8 @@ def for_the_book(record: dict[str, Any]) -> str:
         f"Measured on {m['cores']} cores with Python {m['python']}, numpy {m['numpy']}, scipy {m['scipy']}, "
         f"scikit-learn {m['scikit-learn']} and numba {m['numba']}. In the same run the machine itself did "
         f"{s['dgemm_flops'] / 1e9:.0f} billion operations per second in a matrix product, moved "
-        f"{s['bytes'] / 1e9:.0f} GB per second in memory, and took {s['exp'] / 1e6:.0f} million exponentials per second "
-        f"in numpy, {s['exp_compiled'] / 1e6:.0f} million in a compiled loop."
+        f"{s['bytes'] / 1e9:.0f} GB per second in memory, and took {s['exp'] / 1e6:.0f} million exponentials per "
+        f"second in numpy, {s['exp_compiled'] / 1e6:.0f} million in a compiled loop."
     )
     return "\n".join([*lines, "", *notes, "", text]) + "\n"
 
