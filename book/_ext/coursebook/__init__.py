@@ -8,10 +8,10 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from . import api, figures, formulas, lab, lectures, pages
+from . import api, figures, formulas, lab, lectures, pages, syllabus
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    for part in (formulas, figures, lab, api, lectures, pages):
+    for part in (formulas, figures, lab, api, lectures, syllabus, pages):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": False}
