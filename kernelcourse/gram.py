@@ -110,7 +110,7 @@ class Verdict:
 
     def __repr__(self) -> str:
         if self.valid:
-            return f"no counterexample in {self.tried} samples, which is not a proof"
+            return f"no counterexample in {self.tried} samples (this does not prove that there is none)"
         try:
             listed = np.array2string(np.asarray(self.points), precision=4) if len(self.points) <= 8 else "..."
         except ValueError:  # objects of different lengths
@@ -215,8 +215,8 @@ def _counterexample(X: Any, K: Array, tol: float, tried: int) -> Verdict | None:
     K = K[np.ix_(kept, kept)]
     a = np.linalg.eigh(K)[1][:, 0]
     value = float(a @ K @ a)
-    where = "one point" if len(kept) == 1 else f"{len(kept)} points"
-    return Verdict(False, tried, _pick(X, kept), K, a, value, f"a'Ka = {value:.4g} < 0 on {where}")
+    points = "1 point" if len(kept) == 1 else f"{len(kept)} points"
+    return Verdict(False, tried, _pick(X, kept), K, a, value, f"a'Ka = {value:.4g} < 0 on {points}")
 
 
 def _pick(X: Any, indices: Any) -> Any:
