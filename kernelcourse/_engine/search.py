@@ -30,7 +30,7 @@ class Path(NamedTuple):
     parameter: str
     predictions: Callable[[Any, Array, Any, Array, list[Any]], list[Any]]  # of the model, K, y, K_test and the values
     offsets: tuple[Any, ...]  # those that it works for
-    in_threads: bool  # whether it consists of many short products and releases the GIL
+    in_threads: bool  # whether it is made of many short products, and leaves the interpreter to others
 
 
 def _for_ridges(model: KernelRidge, K: Array, y: Any, K_test: Array, ridges: list[Any]) -> list[Array]:

@@ -52,7 +52,7 @@ def descend(dual: Dual, c: Array, *, gap: float, max_steps: int) -> tuple[Point,
             c, took = _pass(dual, point, loops, first=number == 1, most=max_steps - steps)
             steps += took
             point = certify(dual, c)
-        # Far away, a guess which points are at a bound is seldom good, and for many points it costs a large system.
+        # Far away, guesses at who is at a bound are seldom good, and for many points each costs a large system.
         if point.gap < (0.1 if n < MANY else 0.01 if number < 3 else 0.03) or number == passes:
             point, took = _put_on_margin(dual, point, min(5, max_steps - steps))
             steps += took
@@ -72,8 +72,8 @@ def descend(dual: Dual, c: Array, *, gap: float, max_steps: int) -> tuple[Point,
 def _pass(dual: Dual, point: Point, loops: Loops, *, first: bool, most: int) -> tuple[Array, int]:
     """A cheap step for three of four coefficients.
 
-    Of many, more than a processor's cache has room for, those are left out from the second pass on whose KKT
-    conditions hold them most firmly at a bound. A copy of the others' part of K is read faster, so more steps pay.
+    Of many, more than a processor's cache has room for, those are left out from the second pass on that are at a bound
+    and want to stay there most. A copy of the others' part of K is read faster, and many times as many steps pay.
     """
     n, c, r = len(point.c), point.c.copy(), dual.y - point.f
     wish = _wish(dual, point)
@@ -91,7 +91,7 @@ def _pass(dual: Dual, point: Point, loops: Loops, *, first: bool, most: int) -> 
 
 
 def _wish(dual: Dual, point: Point) -> Array:
-    """The KKT violation of each coefficient at a bound; larger than all of these for free coefficients."""
+    """How much each coefficient wants to leave its bound; those off their bounds more than any."""
     r = dual.y - point.f - point.b
     wish = np.where(point.c == dual.lo, r, -r)
     wish[(dual.lo < point.c) & (point.c < dual.hi)] = np.inf
@@ -171,7 +171,7 @@ def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array,
 
 
 def _put_on_margin(dual: Dual, point: Point, rounds: int) -> tuple[Point, int]:
-    """Guess which are at a bound, solve for the others to have residual 0, guess again: Newton's method on the dual.
+    """Guess who is at a bound, solve for the others to have residual 0, guess again: Newton's method on the dual.
 
     Close to the solution the guess is soon right, and then the answer is exact. The best point is returned, and the
     number of systems solved.
