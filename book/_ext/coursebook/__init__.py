@@ -8,10 +8,10 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from . import api, figures, formulas, lab, pages, problems, weight
+from . import api, figures, formulas, lab, lectures, pages, problems, syllabus, weight
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    for part in (formulas, figures, lab, api, problems, pages, weight):
+    for part in (formulas, figures, lab, api, lectures, syllabus, problems, pages, weight):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": False}
