@@ -87,6 +87,8 @@ def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, f
         return False
     from jupyter_book.sphinx import build_sphinx  # takes its time, which a cell that fails need not wait for
 
+    doctrees = out.parent / f".doctrees-{out.name}"
+    before = doctrees.exists() and not fresh
     result = build_sphinx(
         str(ROOT),
         str(out),
@@ -98,13 +100,18 @@ def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, f
             "nitpicky": True,
             "latex_individualpages": False,
         },
-        doctreedir=str(out.parent / f".doctrees-{out.name}"),
+        doctreedir=str(doctrees),
         builder=builder,
         freshenv=fresh,
         quiet=True,
         warningiserror=strict,
         keep_going=True,
     )
+    if (
+        result != 0 and before
+    ):  # a label that has moved to another page is there twice, for Sphinx, until all is read again
+        print("once more, from the sources alone")
+        return build(toc, out, builder=builder, strict=strict, fresh=True)
     return result == 0
 
 
