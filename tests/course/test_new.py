@@ -15,7 +15,7 @@ from kernelcourse.course.folder import Course
 def course(tmp_path, monkeypatch):
     """An empty course; nothing is released, which takes nbgrader and seconds."""
 
-    def released(course, assignment, *, term=None):
+    def released(course, assignment, *, term=None, students=()):
         return [course.exercises / assignment / f"{term}.ipynb"]
 
     monkeypatch.setattr(new, "release", released)
