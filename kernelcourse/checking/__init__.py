@@ -3,8 +3,8 @@
 An assignment's catalogue (`kernelcourse.checking.dual_representation`, say) lists its pieces: the reference, the
 inputs to try, the usual mistakes. A notebook makes `check` from it and passes the student's functions by name:
 
->>> from kernelcourse.checking import dual_representation
->>> check = dual_representation.checks(seed=1)
+>>> from kernelcourse.checking import catalogue
+>>> check = catalogue("dual-representation").checks(seed=1)
 >>> check(gram_matrix=lambda Phi: Phi @ Phi.T)
 ✓ gram_matrix: right on 9 inputs (1 of 1 point)
 """

@@ -211,11 +211,18 @@ _SOMETHING_LOST = (
 )
 
 
-def _nothing_lost() -> tuple[np.ndarray, list[int]]:
-    return np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, -1.0]]), [0, 1]
+_OWN_NUMBERS = (
+    "This breaks the claim, with other numbers than yours: your notebook asks for {{points}} points and {{landmarks}} "
+    "landmarks."
+)
 
 
-def _verify_nothing_lost(answer: Any) -> str:
+def _nothing_lost(*, points: int = 7, landmarks: int = 2) -> tuple[np.ndarray, list[int]]:
+    multiples = np.arange(1, points - landmarks + 1)
+    return np.vstack([np.eye(landmarks), np.outer(multiples, np.ones(landmarks))]), list(range(landmarks))
+
+
+def _verify_nothing_lost(answer: Any, *, points: int = 7, landmarks: int = 2) -> str:
     try:
         X, rows = answer
         X, rows = np.asarray(X, dtype=float), np.asarray(rows)
@@ -236,7 +243,9 @@ def _verify_nothing_lost(answer: Any) -> str:
     if np.linalg.matrix_rank(K_ZZ, tol=1e-8) < len(rows):
         return _SINGULAR
     gap = np.abs(K - K_XZ @ np.linalg.solve(K_ZZ, K_XZ.T)).max()
-    return "" if gap <= 1e-8 else _SOMETHING_LOST
+    if gap > 1e-8:
+        return _SOMETHING_LOST
+    return "" if (len(X), len(rows)) == (points, landmarks) else _OWN_NUMBERS
 
 
 def all_are_landmarks():
@@ -253,6 +262,13 @@ def origin_as_landmark():
 
 def copies_of_a_point():
     return np.array([[1.0, 2.0], [1.0, 2.0]]), [0]
+
+
+def three_points_on_a_line():
+    return np.array([[1.0], [2.0], [5.0]]), [1]
+
+
+PARAMETERS = {"points": range(6, 11), "landmarks": (2, 3, 4)}  # of the claim; each student has numbers of their own
 
 
 PIECES = (
@@ -388,6 +404,7 @@ PIECES = (
             Mistake(one_landmark_in_the_plane, _SOMETHING_LOST),
             Mistake(origin_as_landmark, _SINGULAR),
             Mistake(copies_of_a_point, _SAME_POINT),
+            Mistake(three_points_on_a_line, _OWN_NUMBERS),
         ],
     ),
 )
@@ -395,4 +412,4 @@ PIECES = (
 
 def checks(seed: int) -> Checks:
     """The checks of this assignment, on the cases of the term that the seed stands for."""
-    return Checks(PIECES, seed=seed)
+    return Checks(PIECES, seed=seed, parameters=PARAMETERS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -26,16 +26,28 @@ from .limits import TookTooLong, seconds_per_piece, time_limit
 from .piece import Claim, Piece
 from .progress import Progress, Standing
 from .report import CheckFailed, Partial, Passed, Result, Verdict, Why
+from .variants import checked_parameters, for_seed, own_values
 
 ENDLESS = "endless"
 
 
 class Checks:
-    """Checks of one assignment. Call it with the student's functions by name; see `kernelcourse.checking`."""
+    """Checks of one assignment. Call it with the student's functions by name; see `kernelcourse.checking`.
 
-    def __init__(self, pieces: Iterable[Piece | Claim], *, seed: int) -> None:
-        self.pieces = {piece.name: piece for piece in pieces}
+    The seed chooses the cases, and `own`, the values of the parameters; see `kernelcourse.checking.variants`.
+    """
+
+    def __init__(
+        self,
+        pieces: Iterable[Piece | Claim],
+        *,
+        seed: int,
+        parameters: Mapping[str, Sequence[Any]] | None = None,
+    ) -> None:
         self.seed = whole(seed, "seed")
+        choices = checked_parameters(parameters or {})
+        self.own = own_values(choices, self.seed)
+        self.pieces = {piece.name: for_seed(piece, choices, self.seed) for piece in pieces}
         self.seconds = seconds_per_piece()
         self._last: dict[str, Result] = {}  # of the pieces that were tried
 
@@ -219,9 +231,10 @@ def load_checks(path: Path) -> ModuleType:
         pieces = tuple(module.PIECES)
         if not all(isinstance(piece, (Piece, Claim)) for piece in pieces):
             raise TypeError("PIECES must list objects of type Piece and Claim")
+        parameters = checked_parameters(getattr(module, "PARAMETERS", {}))
     except Exception as error:
         del sys.modules[name]
         raise NoChecks(f"{path} cannot be used: {type(error).__name__}: {error}") from error
     if not hasattr(module, "checks"):
-        module.checks = lambda seed: Checks(pieces, seed=seed)
+        module.checks = lambda seed: Checks(pieces, seed=seed, parameters=parameters)
     return module

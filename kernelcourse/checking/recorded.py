@@ -21,6 +21,7 @@ from .piece import Claim, Mistake, Piece
 from .plain import NotPlain, decode
 from .report import Result
 from .values import fresh, same
+from .variants import telling
 
 ENDING = ".checks.json"
 HIDDEN_ENDING = ".hidden.json"
@@ -98,7 +99,8 @@ def _piece(record: Mapping[str, Any]) -> Piece | Claim:
         namespace: dict[str, Any] = {}
         exec(compile(record["verify"], f"<{name}>", "exec"), namespace)  # the instructor's own text
         mistakes = [Mistake(Recorded(each["name"], [], []), each["hint"]) for each in record["mistakes"]]
-        return Claim(name, points, _no_witness, namespace[record["verifier"]], mistakes, allows)
+        verify = telling(namespace[record["verifier"]], record.get("own", {}))
+        return Claim(name, points, _no_witness, verify, mistakes, allows)
     cases = tuple(
         Case(decode(case["args"]), case["label"], case["strided"], case["frozen"]) for case in record["cases"]
     )

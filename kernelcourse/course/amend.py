@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from .errors import CourseError
-from .folder import CONFIG, Course, add_course_argument
+from .folder import CONFIG, VARIANTS, Course, add_course_argument
+from .variants import record_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -116,7 +117,7 @@ def _state(course: Course, assignment: str, term: str | None, unsafe: bool) -> s
 
     total = hashlib.sha256(f"{__version__} {term} {unsafe}".encode())
     files = [course.root / CONFIG, course.root / "gradebook.db", *(course.solutions / assignment).rglob("*")]
-    files += (course.root / "submitted").glob(f"*/{assignment}/*")
+    files += [*(course.root / "submitted").glob(f"*/{assignment}/*"), record_file(course.root, assignment)]
     for path in sorted(path for path in files if path.is_file() and path.suffix != ".pyc"):
         if path.parent == course.solutions / assignment and path.suffix == ".ipynb":
             continue  # the twin of the source
@@ -238,8 +239,12 @@ def write(course: Course, amended: Amended) -> None:
     with _alone(course):
         for part in (Path("exercises"), Path(".grading")):
             _replace(copy.root / part / assignment, course.root / part / assignment)
-        for folder in sorted((copy.root / "autograded").glob(f"*/{assignment}")):
+        for folder in sorted(copy.root.glob(f"autograded/*/{assignment}")) + sorted(
+            copy.root.glob(f"{VARIANTS}/*/{assignment}")
+        ):
             _replace(folder, course.root / folder.relative_to(copy.root))
+        if (variants := record_file(copy.root, assignment)).is_file():
+            shutil.copy(variants, record_file(course.root, assignment))
         os.replace(copy.root / "gradebook.db", course.root / "gradebook.db")
         shutil.rmtree(grading_folder(course.root) / "amended" / assignment, ignore_errors=True)
 

@@ -36,6 +36,7 @@ def anonymous(everything: Graded, secret: str) -> Graded:
             lms_id="",
             pieces=pieces,
             answers=answers,
+            variant="",
         )
 
     return replace(

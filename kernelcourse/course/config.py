@@ -12,6 +12,7 @@ def configure(c: Any) -> None:
     from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
     from nbgrader.preprocessors import Execute, SaveAutoGrades
 
+    from .export import SafeExport
     from .policy import LatePolicy
     from .preprocessors import GradeSafely, HideTests, NoteUnsafe, ShowRubric, StableNotebook, StudentCopy, Transplant
 
@@ -32,3 +33,4 @@ def configure(c: Any) -> None:
     c.GenerateFeedback.preprocessors = [HideTests, ShowRubric, *GenerateFeedback().preprocessors]
 
     c.AssignLatePenalties.plugin_class = LatePolicy
+    c.ExportApp.plugin_class = SafeExport

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import platform
 import shutil
@@ -94,29 +95,18 @@ def _namespaces() -> str:
 def _control_groups() -> str:
     own = _read("/proc/self/cgroup").rpartition("::")[2]
     place = Path("/sys/fs/cgroup") / own.lstrip("/")
+    counted = "sandboxes have limits of their own, and their memory is counted by looking"
     if not (place / "cgroup.procs").exists():
-        return "version 2 is not there: memory and processes are counted by looking"
+        return f"version 2 is not there: {counted}"
     writable = os.access(place, os.W_OK) and os.access(place / "cgroup.procs", os.W_OK)
-    return f"{place} is {'yours' if writable else 'not yours: memory and processes are counted by looking'}"
+    return f"{place} is {'yours, and not used' if writable else 'not yours'}: {counted}"
 
 
 def _processors() -> str:
-    from .schedule import processors
+    from .schedule import processors, quota
 
-    quota = _quota()
-    limit = f", {quota:g} by the quota of the control group" if quota else ""
+    limit = f", {quota():g} by the quota of the control group" if quota() < math.inf else ""
     return f"{os.cpu_count()} in the machine, {processors()} that you may use{limit}"
-
-
-def _quota() -> float:
-    """Processors that the control groups around this process allow; 0 if they set no limit."""
-    own = Path("/sys/fs/cgroup") / _read("/proc/self/cgroup").rpartition("::")[2].lstrip("/")
-    found = []
-    for place in (own, *own.parents):
-        quota, _, period = _read(str(place / "cpu.max")).partition(" ")
-        if quota.isdigit() and period.isdigit():
-            found.append(int(quota) / int(period))
-    return min(found, default=0)
 
 
 def _read(name: str) -> str:

@@ -11,11 +11,12 @@ import json
 import subprocess
 import sys
 import threading
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from .handed import Handed
-from .submission import Graded, Task
+from .submission import Graded, Task, own_task
+from .variants import Variants
 
 _helper: subprocess.Popen[str] | None = None
 _lock = threading.Lock()
@@ -23,7 +24,8 @@ _lock = threading.Lock()
 
 def payload(task: Task, student: str, handed: Handed) -> str:
     """All that a worker has to know about a submission."""
-    shared = asdict(task) | {"course": _to_text(task.course), "shelf": ""}
+    task = replace(own_task(task, student), shelf="", variants=Variants())
+    shared = asdict(task) | {"course": _to_text(task.course)}
     own = asdict(handed) | {"files": _to_text(handed.files)}
     return json.dumps({"task": shared, "student": student, "handed": own})
 
@@ -39,6 +41,7 @@ def _to_bytes(files: dict[str, str]) -> dict[str, bytes]:
 def read_payload(text: str) -> tuple[Task, str, Handed]:
     """What `payload` made text of."""
     message = json.loads(text)
+    message["task"]["variants"] = Variants()
     message["task"]["course"] = _to_bytes(message["task"]["course"])
     message["handed"]["files"] = _to_bytes(message["handed"]["files"])
     return Task(**message["task"]), message["student"], Handed(**message["handed"])

@@ -11,6 +11,7 @@ from ..checking.checks import FILE
 from .errors import CourseError
 
 CONFIG = "nbgrader_config.py"
+VARIANTS = "variants"  # the folder with notebooks that are a student's own
 
 
 @dataclass(frozen=True)

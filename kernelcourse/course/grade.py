@@ -224,15 +224,20 @@ class _Run:
     @cached_property
     def task(self) -> Any:
         """What all submissions have in common."""
+        from ..checking.checks import checks_in
         from .merge import locked_sources
         from .secret import assignment_secret, grading_folder
         from .submission import Task, course_files
+        from .variants import read_variants, require_same_values
 
         course, assignment = self.room.course, self.room.assignment
+        variants = read_variants(course.root, assignment)
+        with checks_in(course.solutions / assignment):
+            require_same_values(variants, assignment)
         files, locked = course_files(course, assignment), locked_sources(course, assignment)
         shelf = str(grading_folder(course.root) / "library")
         secret = assignment_secret(course.root, assignment)
-        return Task(assignment, files, locked, secret, self.unsafe, self.plan["run"], shelf)
+        return Task(assignment, files, locked, secret, self.unsafe, self.plan["run"], shelf, variants)
 
     @cached_property
     def _seconds(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ from .engine import nbgrader_api
 from .errors import CourseError
 from .folder import Course
 from .handed import students_with
+from .notebooks import read_source
+from .variants import read_variants
 
 NOT_GRADED, NOTHING = "handed in, not graded yet", "no submission"
 _LONGEST_NOTEBOOK = 20_000_000  # bytes; our own autograded notebooks are far smaller
@@ -67,6 +69,8 @@ class Submission:
     cells: list[CellScore] = field(default_factory=list)
     pieces: list[PieceResult] = field(default_factory=list)
     answers: dict[str, str] = field(default_factory=dict)
+    variant: str = ""  # the numbers that are this student's own, in words
+    literals: frozenset[str] = frozenset()  # and as a program writes them
 
     @property
     def name(self) -> str:
@@ -87,6 +91,7 @@ class Graded:
     endings: list[Ending]
     absent: list[Submission]  # enrolled, and without a grade: the reason says why
     given: dict[str, list[str]]  # answer -> texts that say nothing about its author: the stub and the solution
+    answer_of: dict[str, str] = field(default_factory=dict)  # check cell -> the answer that it is about
 
 
 def graded(course: Course, assignment: str) -> Graded:
@@ -113,13 +118,16 @@ def graded(course: Course, assignment: str) -> Graded:
             endings.append(Ending(student, "not graded", "Submitted, but not graded yet."))
     absent = [one for student, one in sorted(enrolled.items()) if student not in submissions]
     endings += [Ending(one.student, NOTHING, "Enrolled, and nothing came.") for one in absent if one.reason == NOTHING]
+    variants = read_variants(course.root, assignment)
     for student, submission in submissions.items():
+        submission.variant, submission.literals = variants.in_words(student), variants.literals(student)
         for source in sources:
             submission.answers |= _answers(
                 course.root / "autograded" / student / assignment / f"{source.stem}.ipynb", source.stem
             )
     ordered = sorted(submissions.values(), key=lambda one: one.student)
-    return Graded(assignment, points, ordered, endings, absent, _given(course, assignment))
+    answer_of = {check: answer for source in sources for check, answer, _ in _parts(read_source(source), source.stem)}
+    return Graded(assignment, points, ordered, endings, absent, _given(course, assignment), answer_of)
 
 
 _CELLS = """
@@ -210,8 +218,6 @@ def _add_result(submission: Submission, result: Mapping[str, Any]) -> list[Endin
 
 
 def _given(course: Course, assignment: str) -> dict[str, list[str]]:
-    from .notebooks import read_source
-
     given: dict[str, list[str]] = {}
     for source in course.sources(assignment):
         stub = _answers(course.exercises / assignment / f"{source.stem}.ipynb", source.stem)
@@ -234,8 +240,12 @@ def _answers(path: Path, stem: str) -> dict[str, str]:
 
 
 def _segments(notebook: Any, stem: str) -> dict[str, str]:
-    """What a student wrote before each check: the answer cell and the cells that were added around it."""
-    segments, name, written = {}, "", list[str]()
+    return {answer: text for _, answer, text in _parts(notebook, stem)}
+
+
+def _parts(notebook: Any, stem: str) -> Iterator[tuple[str, str, str]]:
+    """Each check with the name and the text of its answer: the answer cell and the cells that were added around it."""
+    name, written = "", list[str]()
     for cell in notebook.cells:
         meta = cell.metadata.get("nbgrader", {})
         if cell.cell_type != "code":
@@ -243,8 +253,7 @@ def _segments(notebook: Any, stem: str) -> dict[str, str]:
         if meta.get("solution"):
             name = name or meta["grade_id"]
         if meta.get("grade") and not meta.get("solution"):
-            segments[f"{stem}: {name or meta['grade_id']}"] = "\n\n".join(written)
+            yield meta["grade_id"], f"{stem}: {name or meta['grade_id']}", "\n\n".join(written)
             name, written = "", []
         elif not meta.get("locked"):
             written.append(cell.source)
-    return segments

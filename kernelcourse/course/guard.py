@@ -33,6 +33,7 @@ from .policy import Submissions
 from .received import in_utc, note_received, read_received, time_of
 from .secret import grading_folder
 from .transplant import assign, transplant
+from .variants import read_variants
 
 FEEDBACK = 60  # seconds of processor time for the page of a notebook
 TOO_LONG = "(Too long to be shown here.)"
@@ -83,10 +84,13 @@ def copy_submissions(converter: Any, target: Path) -> Iterator[tuple[str, str]]:
     for place in sorted(path for path in releases_of.glob("*") if path.is_dir()):
         if not fnmatch.fnmatchcase(place.name, converter.coursedir.assignment_id):
             continue
-        releases = {path.stem: nbformat.read(path, as_version=4) for path in sorted(place.glob("*.ipynb"))}
+        common = {path.stem: nbformat.read(path, as_version=4) for path in sorted(place.glob("*.ipynb"))}
+        variants = read_variants(course.root, place.name)
         noted = read_received(submitted, place.name)
         for student in fnmatch.filter(students_with(submitted, place.name), converter.coursedir.student_id):
             handed = read_handed(submitted, student, place.name)
+            own = student in variants.seeds
+            releases = {stem: variants.notebook(student, stem) for stem in common} if own else common
             found = assign(handed.files, releases, handed.saved)
             folder = target / student / place.name
             for stem, cells in found.cells.items():

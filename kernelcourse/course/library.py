@@ -102,7 +102,8 @@ def library_for(stem: str, locked: Iterable[str], shelf: Path) -> Path:
     `locked` are the sources of the notebook's locked cells, which must run as they are.
     """
     locked = list(locked)
-    digest = hashlib.sha256("\0".join([stem, sys.version, _contents(), *locked]).encode())
+    imports = sorted({ast.unparse(node) for source in locked for node in _imports(source)})
+    digest = hashlib.sha256("\0".join([stem, sys.version, _contents(), *imports]).encode())
     if has_pieces(stem):
         digest.update(Path(catalogue(stem).__file__).read_bytes())
     place = shelf / f"{stem}-{digest.hexdigest()[:16]}"
@@ -134,14 +135,19 @@ def kept_modules(stem: str, locked: Iterable[str]) -> set[str]:
 
 def _imported(source: str) -> Iterator[str]:
     """The library's modules that hold what a cell imports by name."""
-    for node in ast.walk(_parsed(source)):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == PACKAGE.name:
+    for node in _imports(source):
+        if (node.module or "").partition(".")[0] == PACKAGE.name:
             home = import_module(node.module or "")
             for alias in node.names:
                 thing = getattr(home, alias.name, None)
                 name = thing.__name__ if isinstance(thing, ModuleType) else getattr(thing, "__module__", "")
                 if name.startswith(f"{PACKAGE.name}.") and ".checking" not in name:
                     yield name.partition(".")[2]
+
+
+def _imports(source: str) -> list[ast.ImportFrom]:
+    """All that a cell says to the library: the rest of its text, a seed say, does not change what it needs."""
+    return [node for node in ast.walk(_parsed(source)) if isinstance(node, ast.ImportFrom)]
 
 
 def _parsed(source: str) -> ast.Module:
@@ -174,7 +180,7 @@ def _with_imports(module: str) -> set[str]:
     return found
 
 
-def _called_by_references(notebook: ModuleType) -> set[str]:
+def _called_by_references(notebook: Any) -> set[str]:
     """The modules that the references of a catalogue call."""
     import numpy as np
 
@@ -190,7 +196,7 @@ def _called_by_references(notebook: ModuleType) -> set[str]:
         ):
             used.add(name)
 
-    for piece in notebook.PIECES:
+    for piece in notebook.checks(0).pieces.values():
         cases = [case.fresh() for case in piece.cases(np.random.default_rng(0))] if isinstance(piece, Piece) else [()]
         with watched(note):
             for arguments in cases:

@@ -10,7 +10,7 @@ from typing import Any
 
 from .errors import CourseError
 
-_SEED = re.compile(r"^SEED = \d+$", re.MULTILINE)
+SEED = re.compile(r"^SEED = (\d+)$", re.MULTILINE)  # the line of a notebook that chooses its data and its cases
 
 
 def read_source(path: Path) -> Any:
@@ -101,6 +101,12 @@ def term_seed(term: str) -> int:
 def set_seed(notebook: Any, seed: int) -> None:
     """Write the seed into the line `SEED = …` of the cell `setup`."""
     setup = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == "setup"]
-    if len(setup) != 1 or len(_SEED.findall(setup[0].source)) != 1:
+    if len(setup) != 1 or len(SEED.findall(setup[0].source)) != 1:
         raise CourseError("the notebook needs one locked cell with grade_id `setup` and one line `SEED = 1` in it")
-    setup[0].source = _SEED.sub(f"SEED = {seed}", setup[0].source)
+    setup[0].source = SEED.sub(f"SEED = {seed}", setup[0].source)
+
+
+def seed_of(notebook: Any) -> int:
+    """The seed that stands in a notebook; 1 if there is none."""
+    found = [SEED.search(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
+    return next((int(match[1]) for match in found if match), 1)

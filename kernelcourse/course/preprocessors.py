@@ -13,14 +13,16 @@ from traitlets import Bool, Float, Integer, List, Unicode
 from ..checking.checks import checks_in
 from . import guard  # noqa: F401 - nbgrader's own commands become careful with it
 from .library import REFUSED, library_for, locked_cells
-from .notebooks import give_stable_ids, strip_noise
+from .notebooks import give_stable_ids, seed_of, strip_noise
 from .proxy import RemoteFunction
 from .sandbox import Died, Limits, Sandbox
 from .secret import assignment_secret, fingerprint, grading_folder, revealed
 from .session import Session
 from .solution import rubric
 from .student_copy import MAY_FAIL, link_texts, surround
+from .submission import restore
 from .transplant import Cell, Ending, shorten, transplant
+from .variants import read_variants
 from .verdict import Grounds, Hearing, Judge
 
 UNSAFE = "Graded without a sandbox (--unsafe)."
@@ -64,6 +66,9 @@ def _release(root: Path, resources: Any) -> Any:
     import nbformat
 
     ours = resources["nbgrader"]
+    variants = read_variants(root, ours["assignment"])
+    if ours.get("student") in variants.seeds:
+        return variants.notebook(ours["student"], ours["notebook"])
     return nbformat.read(root / "exercises" / ours["assignment"] / f"{ours['notebook']}.ipynb", as_version=4)
 
 
@@ -105,6 +110,9 @@ class GradeSafely(NbGraderPreprocessor):
         stem = resources["nbgrader"]["notebook"]
         release = _release(root, resources)
         assignment = resources["nbgrader"]["assignment"]
+        variants, student = read_variants(root, assignment), resources["nbgrader"].get("student", "")
+        if student in variants.seeds:  # nbgrader has put the common cells in their places
+            restore(nb, variants.locked_cells(student)[stem])
         with checks_in(root / "solutions" / assignment):
             session = Session(lambda: self._sandbox(root, release, resources), seconds=self.total)
             try:
@@ -207,7 +215,7 @@ class ShowRubric(NbGraderPreprocessor):
         source = _course_root(self) / "solutions" / ours["assignment"] / f"{ours['notebook']}.md"
         for cell in nb.cells:
             if self.rubric and source.is_file() and utils.is_grade(cell) and utils.is_solution(cell):
-                cell.source = "\n\n".join(filter(None, (cell.source, rubric(source, _grade_id(cell)))))
+                cell.source = "\n\n".join(filter(None, (cell.source, rubric(source, _grade_id(cell), seed_of(nb)))))
         return nb, resources
 
 

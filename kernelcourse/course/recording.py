@@ -50,12 +50,13 @@ def _bytes(content: dict[str, Any]) -> bytes:
 
 @engine("off")
 def _pieces(catalogue: Any, seed: int, *, hidden: bool) -> list[dict[str, Any]]:
+    checks = catalogue.checks(seed)
     code = {piece.reference.__name__ for piece in catalogue.PIECES}
     return [
-        _claim(piece, Path(catalogue.__file__), code)
+        _claim(piece, Path(catalogue.__file__), code) | {"own": checks.own}
         if isinstance(piece, Claim)
         else _piece(piece, drawn(piece.cases, case_generator(seed, piece.name, hidden=hidden), hidden=hidden))
-        for piece in catalogue.PIECES
+        for piece in checks.pieces.values()
     ]
 
 

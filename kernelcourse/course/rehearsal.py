@@ -19,7 +19,7 @@ from typing import Any
 
 from ..checking.calling import Answer, Outcome, call
 from ..checking.cases import Case
-from ..checking.checks import Checks, NoChecks, catalogue, checks_in, has_pieces
+from ..checking.checks import NoChecks, catalogue, checks_in, has_pieces
 from ..checking.plain import Opaque, Unknown, decode, encode
 from ..checking.report import Result
 from .errors import CourseError
@@ -92,7 +92,7 @@ def _problems(stem: str, notebook: Any, config: Any) -> Iterator[str]:
 
 
 def _mistakes(stem: str, checked: set[str], seed: int) -> Iterator[str]:
-    checks = Checks(catalogue(stem).PIECES, seed=seed)
+    checks = catalogue(stem).checks(seed)
     for piece in checks.pieces.values():
         if piece.name not in checked:
             continue

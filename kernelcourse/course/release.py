@@ -2,8 +2,9 @@
 
 Before that the assignment is tried out: the solution must get full marks, the stub nothing, and every usual mistake
 must be recognised. Without --term the numbers are those of the book; with it, data and test cases are drawn anew from a
-seed that belongs to the term. In the course's own repository the fingerprints of mistakes, which hints stand on, are
-brought up to date.
+seed that belongs to the term. With --per-student every student of a list also gets a notebook of his or her own, in
+variants/: with other data and cases, and with other numbers where the checks list PARAMETERS. In the course's own
+repository the fingerprints of mistakes, which hints stand on, are brought up to date.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import json
 import re
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,25 +25,30 @@ from . import fingerprints
 from .engine import load_config, nbgrader_api, succeed
 from .errors import CourseError
 from .folder import Course, add_course_argument
-from .notebooks import pair, read_source, replace_file, set_seed, term_seed, write_notebook
+from .notebooks import pair, read_source, replace_file, seed_of, set_seed, term_seed, write_notebook
 from .recording import record
 from .rehearsal import rehearse
+from .roster import read_roster
 from .secret import assignment_secret, commitment
+from .variants import fill_source, record_file
 
 COMMITMENT = ".commitment.json"
-_SEED = re.compile(r"^SEED = (\d+)$", re.MULTILINE)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("assignments", nargs="*", metavar="ASSIGNMENT", help="which ones (default: all)")
     parser.add_argument("--term", help="draw new data and test cases for this term, for example 2027-spring")
+    parser.add_argument(
+        "--per-student", type=Path, metavar="FILE", help="and a variant for each student of this list, a CSV file"
+    )
     add_course_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     course = Course.around(args.course)
+    students = [student for student, _ in read_roster(args.per_student)] if args.per_student else []
     for assignment in args.assignments or course.assignments():
-        for notebook in release(course, assignment, term=args.term):
+        for notebook in release(course, assignment, term=args.term, students=students):
             print(notebook.relative_to(course.root))
         if (course.root / "kernelcourse" / "checking").is_dir():
             for table in fingerprints.build(course, assignment):
@@ -49,19 +56,22 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def release(course: Course, assignment: str, *, term: str | None = None) -> list[Path]:
-    """Write the released notebooks of an assignment and enter it into the gradebook; return the notebooks' paths."""
+def release(course: Course, assignment: str, *, term: str | None = None, students: Collection[str] = ()) -> list[Path]:
+    """Write the released notebooks of an assignment and enter it into the gradebook; return the notebooks' paths.
+
+    These students, and those who have one already, get a variant of their own as well.
+    """
     config = load_config(course)
     with TemporaryDirectory() as folder:
         workshop = Course(Path(folder).resolve())
-        sources = _lay_out_sources(course, workshop, assignment, term)
+        sources = lay_out_sources(course, workshop, assignment, term)
         secret = assignment_secret(course.root, assignment)
         rehearse(course.solutions / assignment, sources, secret, config)
         with nbgrader_api(workshop, config=config, gradebook=course.gradebook) as api:
-            _generate(api, assignment)
+            generate(api, assignment)
         made = workshop.exercises / assignment
         target = course.exercises / assignment
-        for name_of_file, content in _for_students(course, assignment, sources, secret, term).items():
+        for name_of_file, content in for_students(course, assignment, sources, secret, named=term is not None).items():
             replace_file(made / name_of_file, content)
         files = {path.relative_to(made) for path in made.rglob("*") if path.is_file()}
         for name in sorted(files):
@@ -69,10 +79,15 @@ def release(course: Course, assignment: str, *, term: str | None = None) -> list
     for path in sorted(target.rglob("*")):
         if path.is_file() and path.relative_to(target) not in files:
             path.unlink()
-    return [target / name for name in sorted(files) if name.suffix == ".ipynb"]
+    made_for_all = [target / name for name in sorted(files) if name.suffix == ".ipynb"]
+    if students or record_file(course.root, assignment).is_file():
+        from .per_student import release_to_each
+
+        return [*made_for_all, *release_to_each(course, assignment, students, config)]
+    return made_for_all
 
 
-def _generate(api: Any, assignment: str) -> None:
+def generate(api: Any, assignment: str) -> None:
     result = api.generate_assignment(assignment)
     if not result["success"] and re.search("Cannot (add|modify|remove)", result.get("log") or ""):
         raise CourseError(
@@ -82,8 +97,8 @@ def _generate(api: Any, assignment: str) -> None:
     succeed(result, f"release {assignment}")
 
 
-def _for_students(
-    course: Course, assignment: str, sources: dict[str, Any], secret: str, term: str | None
+def for_students(
+    course: Course, assignment: str, sources: dict[str, Any], secret: str, *, named: bool
 ) -> dict[str, bytes]:
     """What goes along with the notebooks: checks that are not in the package, and the name of the secret.
 
@@ -95,14 +110,19 @@ def _for_students(
             if course.checks(assignment) is not None:
                 checks = record(catalogue(stem), stem, seed_of(notebook), secret)
                 found[f"{stem}{ENDING}"] = checks
-            elif term is not None and has_pieces(stem):
-                named = {"notebook": stem, "kernelcourse": __version__, "commitment": commitment(secret)}
-                found[f"{stem}{COMMITMENT}"] = (json.dumps(named, indent=1) + "\n").encode()
+            elif named and has_pieces(stem):
+                content = {"notebook": stem, "kernelcourse": __version__, "commitment": commitment(secret)}
+                found[f"{stem}{COMMITMENT}"] = (json.dumps(content, indent=1) + "\n").encode()
     return found
 
 
-def _lay_out_sources(course: Course, workshop: Course, assignment: str, term: str | None) -> dict[str, Any]:
-    """Copy the source for nbgrader; return its notebooks, which have their solutions in them."""
+def lay_out_sources(
+    course: Course, workshop: Course, assignment: str, term: str | None, *, filled: bool = True
+) -> dict[str, Any]:
+    """Copy the source for nbgrader; return its notebooks, which have their solutions in them.
+
+    With places for values that are a student's own they are filled as the notebook's seed says, or left as they are.
+    """
     sources = course.sources(assignment)
     destination = workshop.solutions / assignment
     ignored = shutil.ignore_patterns("*.md", "*.ipynb", ".*", "__pycache__", FILE)
@@ -113,14 +133,10 @@ def _lay_out_sources(course: Course, workshop: Course, assignment: str, term: st
         notebook = notebooks[source.stem] = read_source(source)
         if term is not None:
             set_seed(notebook, term_seed(term))
+        if filled:
+            fill_source(notebook, source)
         write_notebook(notebook, destination / f"{source.stem}.ipynb")
     return notebooks
-
-
-def seed_of(notebook: Any) -> int:
-    """The seed that stands in a notebook; 1 if there is none."""
-    found = [_SEED.search(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
-    return next((int(match[1]) for match in found if match), 1)
 
 
 def _publish(made: Path, target: Path) -> None:

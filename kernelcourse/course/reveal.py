@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from .errors import CourseError
-from .folder import Course, add_course_argument
+from .folder import VARIANTS, Course, add_course_argument
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,20 +38,23 @@ def reveal(course: Course, assignment: str, *, anyway: bool = False) -> tuple[st
 
     from ..checking.checks import catalogue, checks_in
     from ..checking.recorded import ENDING, HIDDEN_ENDING
-    from .notebooks import replace_file
+    from .notebooks import replace_file, seed_of
     from .recording import record_hidden
-    from .release import seed_of
     from .secret import assignment_secret
+    from .variants import read_variants
 
     course.sources(assignment)
-    released = sorted((course.exercises / assignment).glob("*.ipynb"))
+    released = {notebook: "" for notebook in sorted((course.exercises / assignment).glob("*.ipynb"))}
     if not released:
         raise CourseError(f"{assignment} is not released in {course.root}")
+    for student in sorted(read_variants(course.root, assignment).seeds):
+        own = course.root / VARIANTS / student / assignment
+        released |= {own / notebook.name: student for notebook in list(released) if not released[notebook]}
     if not anyway and (due := _last_due(course, assignment)) and due > datetime.now(UTC):
         raise CourseError(f"{assignment} is due on {due:%Y-%m-%d %H:%M} UTC, with all extensions: reveal it then")
     secret = assignment_secret(course.root, assignment)
     files = []
-    for notebook in released if course.checks(assignment) is not None else []:
+    for notebook, student in released.items() if course.checks(assignment) is not None else ():
         stem = notebook.stem
         with checks_in(course.solutions / assignment):
             content = record_hidden(catalogue(stem), stem, seed_of(nbformat.read(notebook, as_version=4)), secret)
@@ -61,7 +64,7 @@ def reveal(course: Course, assignment: str, *, anyway: bool = False) -> tuple[st
                 f"the hidden inputs of {assignment} are not those that its release promised: were the checks, the "
                 "secret or a package changed since? Release it again, or go back to the versions that the results name"
             )
-        files.append(course.root / "revealed" / assignment / f"{stem}{HIDDEN_ENDING}")
+        files.append(course.root / "revealed" / assignment / student / f"{stem}{HIDDEN_ENDING}")
         replace_file(files[-1], content)
     return secret, files
 

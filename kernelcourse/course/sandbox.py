@@ -256,10 +256,14 @@ class Sandbox:
         import psutil
 
         try:
-            first = psutil.Process(self.process.pid)
-            return [first, *first.children(recursive=True)]
+            family = [psutil.Process(self.process.pid)]
         except psutil.Error:
             return []
+        for member in family:  # which grows
+            for child in _children(member):
+                with contextlib.suppress(psutil.Error):  # it has just ended
+                    family.append(psutil.Process(child))
+        return family
 
     def _watch(self) -> float:
         """The processor time that all processes have used; raise `Died` if they are too many or too large together."""
@@ -321,6 +325,20 @@ class Sandbox:
 
     def __exit__(self, *_: Any) -> None:
         self.end()
+
+
+def _children(process: Any) -> list[int]:
+    """The processes that one has started; psutil looks through all of the machine for them."""
+    import psutil
+
+    try:
+        tasks = os.listdir(f"/proc/{process.pid}/task")
+        lists = [Path(f"/proc/{process.pid}/task/{task}/children").read_text(encoding="ascii") for task in tasks]
+        return [int(child) for each in lists for child in each.split()]
+    except OSError:  # one has just ended, or a system that does not list them
+        with contextlib.suppress(psutil.Error):
+            return [child.pid for child in process.children()]
+        return []
 
 
 def _stored(process: int) -> int:

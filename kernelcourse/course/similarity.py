@@ -4,7 +4,7 @@ An answer becomes the set of its runs of K tokens, with the student's own names 
 that say nothing are discounted: those of the stub, those of the model solution, and those that many of the class wrote.
 Two answers are near-identical if they share a long passage of what is left and little besides. Where many copy from
 one, the passage is no longer rare; then the same words of their own, comments included, in a long text that agrees to
-the letter give them away.
+the letter give them away. Numbers that a variant of the assignment gave to each of two students count as alike.
 
 copydetect knows neither stub nor solution nor what a class shares, and Moss sends the answers to another's machine.
 """
@@ -18,7 +18,7 @@ import keyword
 import re
 import tokenize
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, islice, pairwise
@@ -37,6 +37,7 @@ _KNOWN = frozenset(keyword.kwlist) | frozenset(dir(builtins))
 # Python 3.12 takes f-strings apart, 3.14 t-strings as well.
 _OPENINGS = {getattr(tokenize, name) for name in ("FSTRING_START", "TSTRING_START") if hasattr(tokenize, name)}
 _CLOSINGS = {getattr(tokenize, name) for name in ("FSTRING_END", "TSTRING_END") if hasattr(tokenize, name)}
+_OWN = "own"
 _LAYOUT = (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.COMMENT)
 
 
@@ -49,8 +50,10 @@ class Group:
     overlap: float
 
 
-def structure(text: str) -> list[str]:
+def structure(text: str, own: Collection[str] = ()) -> list[str]:
     """The tokens of an answer, with its own names made alike, without comments and strings that stand alone.
+
+    `own` are the numbers that this student was given, which are made alike as well.
 
     >>> structure("def f(x):\\n    return np.sum(x)  # all of it")
     ['def', 'name', '(', 'name', ')', ':', 'return', 'name', '.', 'sum', '(', 'name', ')']
@@ -61,7 +64,9 @@ def structure(text: str) -> list[str]:
         if kind in _LAYOUT:
             fresh = True
             continue
-        if kind == tokenize.STRING:
+        if token in own:
+            token = _OWN
+        elif kind == tokenize.STRING:
             if fresh:
                 continue
             token = "string"
@@ -101,8 +106,8 @@ def _whole_strings(tokens: Iterable[tokenize.TokenInfo], lines: Sequence[str]) -
                 yield tokenize.STRING, "".join(parts)[start:]
 
 
-def _runs(text: str) -> frozenset[tuple[str, ...]]:
-    tokens = structure(text)
+def _runs(text: str, own: Collection[str] = ()) -> frozenset[tuple[str, ...]]:
+    tokens = structure(text, own)
     return frozenset(tuple(tokens[i : i + K]) for i in range(len(tokens) - K + 1))
 
 
@@ -114,16 +119,26 @@ def _words(text: str) -> frozenset[str]:
     )
 
 
-def _verbatim(text: str) -> tuple[str, ...]:
-    return tuple(token for kind, token in _tokens(text) if kind not in _LAYOUT or kind == tokenize.COMMENT)
+def _verbatim(text: str, own: Collection[str]) -> tuple[str, ...]:
+    kept = (token for kind, token in _tokens(text) if kind not in _LAYOUT or kind == tokenize.COMMENT)
+    return tuple(_OWN if token in own else token for token in kept)
 
 
-def near_identical(answer: str, texts: Mapping[str, str], known: Sequence[str] = ()) -> list[Group]:
-    """The groups of students with near-identical texts for an answer; `known` texts (stub, solution) say nothing."""
+def near_identical(
+    answer: str,
+    texts: Mapping[str, str],
+    known: Sequence[str] = (),
+    own: Mapping[str, Collection[str]] | None = None,
+) -> list[Group]:
+    """The groups of students with near-identical texts for an answer; `known` texts (stub, solution) say nothing.
+
+    `own` are the numbers that each student was given.
+    """
+    own = own or {}
     given = frozenset[tuple[str, ...]]().union(*map(_runs, known))
-    runs = {student: _runs(text) - given for student, text in texts.items()}
+    runs = {student: _runs(text, own.get(student, ())) - given for student, text in texts.items()}
     long = {student: text for student, text in texts.items() if len(runs[student]) >= SHARED_RUNS}
-    pairs = _share_rare_runs(runs) | _say_the_same(long, known)
+    pairs = _share_rare_runs(runs) | _say_the_same(long, known, own)
     return _groups(answer, pairs)
 
 
@@ -150,13 +165,15 @@ def _share_rare_runs(runs: Mapping[str, frozenset[tuple[str, ...]]]) -> dict[tup
     return pairs
 
 
-def _say_the_same(texts: Mapping[str, str], known: Sequence[str]) -> dict[tuple[str, str], float]:
+def _say_the_same(
+    texts: Mapping[str, str], known: Sequence[str], own: Mapping[str, Collection[str]]
+) -> dict[tuple[str, str], float]:
     """Neighbours among those with the same text, if it has words of its own."""
     given = frozenset[str]().union(*map(_words, known))
     alike = defaultdict(list)
     for student in sorted(texts):
         if len(_words(texts[student]) - given) >= OWN_WORDS:
-            alike[_verbatim(texts[student])].append(student)
+            alike[_verbatim(texts[student], own.get(student, ()))].append(student)
     return {pair: 1.0 for students in alike.values() for pair in pairwise(students)}
 
 

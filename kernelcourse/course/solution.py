@@ -16,7 +16,8 @@ from ..checking.limits import seconds_per_piece
 from .check import Row, calls, check, is_check
 from .errors import CourseError
 from .folder import Course, add_course_argument
-from .notebooks import give_stable_ids, read_source, write_notebook
+from .notebooks import give_stable_ids, read_notebook, read_source, seed_of, write_notebook
+from .variants import fill_source
 
 POLICY = "reveal.toml"
 NEVER, FULL_MARKS = "never", "full marks"
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"The solution of {assignment} is not shown: {refusal}")
         return 1
     for source in sources:
-        solved = solution(source)
+        solved = solution(source, mine[source])
         if args.out is None:
             print(as_text(solved))
         else:
@@ -95,9 +96,10 @@ def why_not(rule: str | date, mine: dict[Path, Path], *, today: date) -> str:
     return f"it can be seen once all checks are right. So far: {earned:g} of {points:g} points."
 
 
-def solution(source: Path) -> Any:
-    """The solved notebook, without marks and hidden tests."""
+def solution(source: Path, mine: Path | None = None) -> Any:
+    """The solved notebook, without marks and hidden tests; with the numbers of the student's own, if there is one."""
     notebook = read_source(source)
+    fill_source(notebook, source, seed_of(read_notebook(mine)) if mine is not None and mine.is_file() else None)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.source = _HIDDEN.sub("", _MARKS.sub("", cell.source)).rstrip()
@@ -116,9 +118,11 @@ def as_text(notebook: Any) -> str:
     return "\n\n".join(lines)
 
 
-def rubric(source: Path, grade_id: str) -> str:
-    """The rubric of a written answer; nothing if it has none."""
-    for cell in read_source(source).cells:
+def rubric(source: Path, grade_id: str, seed: int | None = None) -> str:
+    """The rubric of a written answer, with the numbers that a seed stands for; nothing if it has none."""
+    notebook = read_source(source)
+    fill_source(notebook, source, seed)
+    for cell in notebook.cells:
         meta = cell.metadata.get("nbgrader", {})
         if meta.get("grade_id") == grade_id and cell.cell_type == "markdown":
             found = re.search(r"^\*\*Rubric\b.*", cell.source, re.MULTILINE | re.DOTALL)

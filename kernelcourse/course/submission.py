@@ -15,7 +15,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,6 +27,7 @@ from .handed import Handed
 from .receipt import NAME, receipt, versions
 from .secret import fingerprint
 from .transplant import assign, transplant
+from .variants import Variants
 
 _ONE_AT_A_TIME = threading.Lock()  # the secret is in the process's environment meanwhile
 
@@ -42,6 +43,7 @@ class Task:
     unsafe: bool
     run: str  # names the run, so that an interrupted one can be told from the next
     shelf: str = ""  # where the sandboxes' libraries are, if that is on this machine
+    variants: Variants = field(default_factory=Variants)  # who has a notebook of his or her own
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ def course_files(course: Course, assignment: str) -> dict[str, bytes]:
 
 def grade_submission(task: Task, student: str, handed: Handed) -> Graded:
     """Grade the files of a student, in a folder of their own."""
+    task = own_task(task, student)
     with _ONE_AT_A_TIME, tempfile.TemporaryDirectory() as folder:
         course = Course(Path(folder).resolve())
         for name, content in task.course.items():
@@ -80,11 +83,25 @@ def grade_submission(task: Task, student: str, handed: Handed) -> Graded:
         return put_together(task, student, handed, run)
 
 
+def own_task(task: Task, student: str) -> Task:
+    """The task with the notebooks that this student was given."""
+    if student not in task.variants.seeds:
+        return task
+    import nbformat
+
+    notebooks = {
+        f"exercises/{task.assignment}/{stem}.ipynb": nbformat.writes(task.variants.notebook(student, stem)).encode()
+        for stem in task.variants.releases
+    }
+    return replace(task, course=task.course | notebooks, locked=task.variants.locked_cells(student))
+
+
 def put_together(task: Task, student: str, handed: Handed, run: Callable[[str, Any], Any]) -> Graded:
     """The result of a submission whose notebooks are run, and judged, by `run`."""
     import nbformat
 
     start = time.monotonic()
+    task = own_task(task, student)
     folder = f"exercises/{task.assignment}/"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of nbformat, about notebooks of old versions
@@ -93,11 +110,13 @@ def put_together(task: Task, student: str, handed: Handed, run: Callable[[str, A
             for stem in sorted(task.locked)
         }
         found = assign(handed.files, releases, handed.saved)
-        endings = [*handed.endings, *(ending.record for ending in found.endings)]
+        texts = {stem: [cell.text for cell in cells if cell.code] for stem, cells in found.cells.items()}
+        noted = [*found.endings, *task.variants.endings(student, texts)]
+        endings = [*handed.endings, *(ending.record for ending in noted)]
         notebooks, files = {}, _support_files(task)
         for stem, cells in found.cells.items():
             notebook = transplant(cells, releases[stem])
-            _restore(notebook, task.locked[stem])
+            restore(notebook, task.locked[stem])
             notebook = run(stem, notebook)
             notebooks[stem] = _scores(notebook, unsafe=task.unsafe)
             endings += [dict(ending) for ending in notebook.metadata["kernelcourse"]["endings"]]
@@ -182,7 +201,7 @@ def _steps(course: Course, task: Task) -> list[Any]:
     return [step(parent=caller) for step in (GradeSafely, LimitOutput, *own)]
 
 
-def _restore(notebook: Any, locked: dict[str, str]) -> None:
+def restore(notebook: Any, locked: dict[str, str]) -> None:
     """Put the hidden tests back, which no release holds."""
     for cell in notebook.cells:
         ours = cell.metadata.get("nbgrader", {})

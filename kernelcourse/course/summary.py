@@ -52,6 +52,7 @@ class MistakeRow:
     mistake: str
     hint: str
     students: tuple[tuple[str, str], ...]
+    example: tuple[str, str] = ("", "")  # a student, and the answer
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class Summary:
     endings: Sequence[Ending]
     groups: Sequence[Group]
     answers: dict[tuple[str, str], str]  # (student, answer) -> text
+    variants: dict[str, str]  # student -> own numbers
 
     @property
     def waiting(self) -> int:
@@ -88,18 +90,20 @@ def summarise(everything: Graded) -> Summary:
     groups = []
     for answer, given in everything.given.items():
         texts = {one.student: one.answers[answer] for one in submissions if answer in one.answers}
-        groups += near_identical(answer, texts, given)
+        groups += near_identical(answer, texts, given, {one.student: one.literals for one in submissions})
+    pieces = _pieces(submissions)
     return Summary(
         everything.assignment,
         everything.points,
         submissions,
         everything.absent,
         histogram([one.points for one in submissions], everything.points),
-        _pieces(submissions),
-        _mistakes(submissions),
+        pieces,
+        _mistakes(everything, [row.name for row in pieces]),
         everything.endings,
         groups,
         {(one.student, answer): text for one in submissions for answer, text in one.answers.items()},
+        {one.student: one.variant for one in submissions},
     )
 
 
@@ -119,12 +123,12 @@ def histogram(points: Sequence[float], most: float) -> list[Bar]:
 
 
 def _pieces(submissions: Sequence[Submission]) -> list[PieceRow]:
-    """In the order of the assignment, which is that of the records."""
+    """The hardest first; of equally hard ones, the first of the assignment."""
     results = defaultdict(list)
     for one in submissions:
         for piece in one.pieces:
             results[piece.name].append(piece)
-    return [
+    rows = [
         PieceRow(
             name,
             pieces[0].points,
@@ -134,20 +138,31 @@ def _pieces(submissions: Sequence[Submission]) -> list[PieceRow]:
         )
         for name, pieces in results.items()
     ]
+    return sorted(rows, key=lambda row: row.share)
 
 
-def _mistakes(submissions: Sequence[Submission]) -> list[MistakeRow]:
-    """The most frequent first; answers that are merely missing last."""
+def _mistakes(everything: Graded, order: Sequence[str]) -> list[MistakeRow]:
+    """By piece, in this order, the most frequent first; answers that are merely missing last.
+
+    The example is the shortest of the answers.
+    """
     made = defaultdict(list)
-    hints = {}
-    for one in submissions:
+    hints, answers = {}, defaultdict(list)
+    for one in everything.submissions:
         for piece in one.pieces:
             if piece.earned < piece.points:
                 key = piece.name, piece.mistake or NOT_CATALOGUED
                 made[key].append((one.student, piece.problem))
                 hints[key] = piece.hint if piece.mistake else "Wrong in a way of its own. Worth a new entry?"
-    rows = [MistakeRow(*key, hints[key], tuple(students)) for key, students in made.items()]
-    return sorted(rows, key=lambda row: (row.mistake == NOT_WRITTEN, -len(row.students), row.piece, row.mistake))
+                if text := one.answers.get(everything.answer_of.get(piece.cell, ""), "").strip():
+                    answers[key].append((len(text), one.student, text))
+    rows = [
+        MistakeRow(*key, hints[key], tuple(students), min(answers[key], default=(0, "", ""))[1:])
+        for key, students in made.items()
+    ]
+    place = {name: position for position, name in enumerate(order)}
+    last = NOT_WRITTEN
+    return sorted(rows, key=lambda row: (row.mistake == last, place[row.piece], -len(row.students), row.mistake))
 
 
 def visible(text: str) -> str:
@@ -173,4 +188,6 @@ def render(summary: Summary) -> str:
     environment.filters.update(visible=visible, points=lambda value: f"{value:.4g}")
     template = files(__package__).joinpath("template", "report.html").read_text(encoding="utf-8")
     tallest = max(bar.count for bar in summary.bars)
-    return environment.from_string(template).render(summary=summary, columns=_COLUMNS, tallest=tallest)
+    return environment.from_string(template).render(
+        summary=summary, columns=_COLUMNS, tallest=tallest, missing=NOT_WRITTEN
+    )

@@ -10,6 +10,7 @@ import builtins
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from ..checking.calling import Answer
@@ -76,8 +77,14 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 def _statements(sources: Iterable[str]) -> Iterator[ast.stmt]:
     for source in sources:
-        with contextlib.suppress(SyntaxError):  # a magic command
-            yield from ast.parse(source).body
+        yield from _parsed(source)
+
+
+@lru_cache(maxsize=1000)  # the copies of a process that grade a class inherit what was parsed once
+def _parsed(source: str) -> tuple[ast.stmt, ...]:
+    with contextlib.suppress(SyntaxError):  # a magic command
+        return tuple(ast.parse(source).body)
+    return ()
 
 
 def imported_names(sources: Iterable[str]) -> set[str]:
@@ -87,7 +94,12 @@ def imported_names(sources: Iterable[str]) -> set[str]:
 
 
 def nodes_of(sources: Iterable[str]) -> list[ast.AST]:
-    return [node for statement in _statements(sources) for node in ast.walk(statement)]
+    return [node for source in sources for node in _nodes(source)]
+
+
+@lru_cache(maxsize=1000)
+def _nodes(source: str) -> tuple[ast.AST, ...]:
+    return tuple(node for statement in _parsed(source) for node in ast.walk(statement))
 
 
 def _read(source: str) -> set[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from .errors import CourseError
 from .folder import CONFIG, Course
 from .secret import grading_folder
+from .variants import record_file
 
 
 def copy_course(course: Course, assignment: str, folder: Path, students: Collection[str] = ()) -> Course:
@@ -31,6 +32,9 @@ def copy_course(course: Course, assignment: str, folder: Path, students: Collect
     grading_folder(copy.root).mkdir()
     if seed.is_file():
         shutil.copy(seed, grading_folder(copy.root))
+    if (variants := record_file(course.root, assignment)).is_file():
+        record_file(copy.root, assignment).parent.mkdir()
+        shutil.copy(variants, record_file(copy.root, assignment))
     with contextlib.suppress(OSError):  # where there are no links, the sandbox's library is built again
         shelf = grading_folder(course.root) / "library"
         shelf.mkdir(exist_ok=True)

@@ -71,13 +71,16 @@ def variance_as_a_square(delta, sigma, m):
     return (1 - np.exp(-np.sum(np.square(delta)) / sigma**2)) ** 2 / m
 
 
-def points_on_a_line():
-    return [[1], [2], [5]], [1]
+def steps_along_the_axes(points, landmarks):
+    X = [[0] * landmarks for _ in range(points)]
+    for i, row in enumerate(X):
+        row[i % landmarks] = i // landmarks + 1
+    return X, list(range(landmarks))
 
 
-def a_plane_in_space():
-    X = np.arange(12).reshape(4, 3)  # of rank 2
-    return X, np.array([0, 3])
+def a_subspace_of_ten_dimensions(points, landmarks):
+    rng = np.random.default_rng(7)
+    return rng.normal(size=(points, landmarks)) @ rng.normal(size=(landmarks, 10)), np.arange(points)[-landmarks:]
 
 
 ROUTES = {
@@ -93,8 +96,6 @@ ROUTES = {
     waves_by_loop: "fourier_features",
     variance_in_steps: "estimate_variance",
     variance_as_a_square: "estimate_variance",
-    points_on_a_line: "nothing_lost",
-    a_plane_in_space: "nothing_lost",
 }
 
 
@@ -102,6 +103,17 @@ ROUTES = {
 @pytest.mark.parametrize(("route", "piece"), ROUTES.items(), ids=lambda value: getattr(value, "__name__", value))
 def test_another_correct_route_passes(route, piece, seed):
     assert isinstance(beyond_n_squared.checks(seed)(**{piece: route}), Passed)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+@pytest.mark.parametrize("route", [steps_along_the_axes, a_subspace_of_ten_dimensions])
+def test_the_claim_is_broken_with_numbers_of_ones_own_and_with_no_others(route, seed):
+    check = beyond_n_squared.checks(seed)
+    assert isinstance(check(nothing_lost=lambda: route(**check.own)), Passed)
+    points, landmarks = check.own["points"], check.own["landmarks"]
+    for other in ((points + 1, landmarks), (points, landmarks - 1)):
+        with pytest.raises(CheckFailed, match=f"asks for {points} points and {landmarks}"):
+            check(nothing_lost=lambda other=other: route(*other))
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from kernelcourse.course.engine import nbgrader_api, succeed
 from kernelcourse.course.folder import Course
 from kernelcourse.course.notebooks import read_source, write_notebook
 from kernelcourse.course.release import release
+from kernelcourse.course.variants import fill_source
 
 ROOT = Path(__file__).parents[2]
 HERE = Course(ROOT)
@@ -73,7 +74,9 @@ class Graded:
 
     @cached_property
     def _solution(self):
-        return read_source(self.source)
+        notebook = read_source(self.source)
+        fill_source(notebook, self.source)
+        return notebook
 
     def solution(self):
         return copy.deepcopy(self._solution)

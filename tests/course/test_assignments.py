@@ -61,6 +61,12 @@ def test_the_header_states_points_time_and_reading(source):
     assert f"kernelcourse check {source.stem}.ipynb" in " ".join(header.split())
 
 
+def test_its_checks_come_by_the_loader_of_any_course(source):
+    setup = cell_by_id(read_source(source), "setup").source
+    assert re.findall(r"^check = (.*)$", setup, re.MULTILINE) == [f'catalogue("{source.stem}").checks(SEED)']
+    assert re.findall(r"kernelcourse\.checking.*", setup) == ["kernelcourse.checking import catalogue"]
+
+
 def test_it_has_four_to_eight_pieces_one_of_them_a_claim_to_break(source):
     checks = [c for c in read_source(source).cells if grade_meta(c).get("grade") and not grade_meta(c).get("solution")]
     assert 4 <= len(checks) <= 8

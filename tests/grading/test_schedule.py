@@ -1,7 +1,5 @@
 """A hundred submissions: whatever the order, wherever they run, whenever they are killed, the grades are the same."""
 
-import hashlib
-import json
 import math
 import multiprocessing
 import os
@@ -22,6 +20,7 @@ from kernelcourse.course.sandbox import WAITING
 from kernelcourse.course.schedule import on_this_machine
 from tests.grading import quick
 from tests.grading.hostile.submission import ASSIGNMENT, STEM
+from tests.grading.kills import state
 
 pytestmark = pytest.mark.skipif(
     shutil.which("bwrap") is None, reason="no bubblewrap: tests/system.sh names the package"
@@ -42,32 +41,6 @@ def enrol(course, students=CLASS):
         folder = course.root / "submitted" / student / ASSIGNMENT
         folder.mkdir(parents=True)
         (folder / f"{STEM}.ipynb").write_text(f"the work of {student}", encoding="utf-8")
-
-
-def state(course):
-    """Everything that grading leaves behind, without names of runs."""
-    with Gradebook(course.gradebook) as gradebook:
-        grades = {
-            (entry.student.id, entry.name): (entry.auto_score, entry.manual_score, entry.needs_manual_grade)
-            for one in gradebook.assignment_submissions(ASSIGNMENT)
-            for notebook in one.notebooks
-            for entry in notebook.grades
-        }
-        comments = {
-            (entry.student.id, entry.name): entry.auto_comment
-            for one in gradebook.assignment_submissions(ASSIGNMENT)
-            for notebook in one.notebooks
-            for entry in notebook.comments
-        }
-    files = {
-        str(path.relative_to(course.root)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in (course.root / "autograded").rglob("*")
-        if path.is_file()
-    }
-    results = {}
-    for path in (course.root / ".grading" / ASSIGNMENT).glob("*/result.json"):
-        results[path.parent.name] = {key: value for key, value in json.loads(path.read_bytes()).items() if key != "run"}
-    return grades, comments, files, results
 
 
 def times_graded():

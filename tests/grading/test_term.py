@@ -14,6 +14,7 @@ from nbgrader.api import Gradebook
 
 from kernelcourse.course import merge, sandbox, submission
 from kernelcourse.course.cli import main
+from kernelcourse.course.engine import load_config
 from kernelcourse.course.errors import CourseError
 from kernelcourse.course.grade import grade
 from kernelcourse.course.received import note_received
@@ -211,9 +212,21 @@ def test_lists_of_the_platforms_come_in_and_tables_of_points_go_out(course, tmp_
     text = hidden.read_text(encoding="utf-8")
     assert hidden.name.endswith("-anonymous.html") and "student " in text
     assert not any(name in text for name in ("Lovelace", "ada", "bob", "Curie", "newcomer"))
+    assert exported(course, tmp_path / "grades.csv")["bob"] == ("Roe", "Bob;' =1+1", "0.0")
     (tmp_path / "other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(CourseError, match="columns a, b; expected Student and SIS Login ID"):
         enrol(course, tmp_path / "other.csv")
+
+
+def exported(course, path):
+    """What `nbgrader export` writes: last name, first name and points, by student."""
+    plugin = load_config(course).ExportApp.plugin_class(to=str(path))
+    with Gradebook(course.gradebook) as gradebook:
+        gradebook.update_or_create_student("comma", last_name='Doe, "Jo"', email="=cmd()")
+        plugin.export(gradebook)
+    found = {row["student_id"]: row for row in rows(path)}
+    assert found["comma"]["last_name"] == 'Doe, "Jo"' and found["comma"]["email"] == "'=cmd()"
+    return {name: (row["last_name"], row["first_name"], row["score"]) for name, row in found.items()}
 
 
 GRADESCOPE = """\
