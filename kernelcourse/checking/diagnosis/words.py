@@ -76,11 +76,13 @@ def change(kind: str, it: str, detail: str) -> str:
 
     >>> change("twice", "the penalty", "")
     'the penalty doubled'
-    >>> change("part everywhere", "the scores", "the bias")
+    >>> change("part everywhere", "the scores", "the bias in the scores")
     'the bias left out of the scores, and wherever else it stands'
     """
     repeated = kind.endswith(EVERYWHERE)
-    words = CHANGES[kind.removesuffix(EVERYWHERE)].format(it=it, detail=detail.removesuffix(f" in {it}"))
+    part, _, whole = detail.partition(" in ")
+    about = part if whole and it.endswith(whole) else detail  # the whole is named once
+    words = CHANGES[kind.removesuffix(EVERYWHERE)].format(it=it, detail=about)
     return f"{words}, and wherever else it stands" if repeated else words
 
 
