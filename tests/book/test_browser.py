@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
 import yaml
@@ -117,10 +119,11 @@ def windows(new_window):
     def window(mode: str):
         if mode not in opened:
             page = opened[mode] = new_window(**MODES[mode]).new_page()
-            page.troubles = []
+            page.troubles, page.asked = [], []
             page.on("console", lambda m: m.type == "error" and page.troubles.append(f"console: {m.text}"))
             page.on("pageerror", lambda error: page.troubles.append(f"script: {error}"))
             page.on("request", lambda r: r.url.startswith(LOCAL) or page.troubles.append(f"asks for {r.url}"))
+            page.on("request", lambda r: page.asked.append(r.url))
             page.on("requestfailed", lambda r: page.troubles.append(f"does not get {r.url}"))
         return opened[mode]
 
@@ -133,6 +136,7 @@ def open_page(windows):
         page = windows(mode)
         page.goto("about:blank")  # what is still on its way belongs to the page before
         page.troubles.clear()
+        page.asked.clear()
         page.goto(path.as_uri() + query)
         page.evaluate("document.fonts.ready")
         return page
@@ -182,6 +186,10 @@ def told():
 def test_page_is_clean(html, open_page, told, name):
     page = open_page("desktop", html / name)
     page.wait_for_load_state("load")
+    files = [Path(url2pathname(urlsplit(url).path)) for url in page.asked if url.startswith("file:")]
+    weight = sum(file.stat().st_size for file in files)
+    assert len(files) <= 25
+    assert weight <= 1_000_000 or "/api" in name, [(file.name, file.stat().st_size) for file in files]
     assert page.locator(".katex-error").count() == 0
     assert page.evaluate(RAW_FORMULAS) == []
     for mode in ("phone", "desktop"):  # in the dark the layout is that of the desktop

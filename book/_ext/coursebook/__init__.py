@@ -8,10 +8,10 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from . import api, figures, formulas, lab, pages
+from . import api, figures, formulas, lab, pages, weight
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    for part in (formulas, figures, lab, api, pages):
+    for part in (formulas, figures, lab, api, pages, weight):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": False}

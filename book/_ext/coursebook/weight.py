@@ -1,0 +1,185 @@
+"""Light pages: one style sheet with the rules that some page uses, one script, icons as drawings, no search index.
+
+The theme and the extensions link 25 files to every page, 2.3 MB. Most of it is a font of 2,000 icons, of which the book
+uses ten, and the index of the search, which one page needs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pydata_sphinx_theme
+import tinycss2
+from sphinx.application import Sphinx
+
+STYLE = re.compile(r'[ \t]*<link (?=[^>]*rel="stylesheet")[^>]*href="(?:\.\./)*(?P<file>_static/[^"?]+)[^>]*>\n?')
+SCRIPT = re.compile(r'[ \t]*<script[^>]* src="(?:\.\./)*(?P<file>[^"?]+)[^>]*></script>\n?')
+PRELOADED = re.compile(r'[ \t]*<link rel="preload" as="script"[^>]*>\n?')
+ICON = re.compile(r'<(?P<tag>i|span) class="(?P<classes>[^"]*\bfa-[^"]*)"(?P<rest>[^>]*)></(?P=tag)>')
+PICTURE = re.compile(r'<img(?=[^>]* src="(?:\.\./)*_images/)')
+FONT = "_static/scripts/fontawesome.js"
+OPTIONS = "_static/documentation_options.js"
+SEARCH = {"_static/searchtools.js", "_static/language_data.js", "searchindex.js"}
+TABS = "_static/design-tabs.js"
+OF_SOME_PAGES = {"_static/lab.css", "_static/lab.js", TABS, *SEARCH}
+BUNDLES = {"css": "_static/pages.css", "js": "_static/pages.js"}
+PARTS = "_static/pages.json"  # what the bundles were made of, for the next build, which may write few pages
+
+
+@cache
+def drawings() -> str:
+    theme = Path(pydata_sphinx_theme.__file__).parent / "theme/pydata_sphinx_theme/static/scripts/fontawesome.js"
+    return theme.read_text(encoding="utf-8")
+
+
+@cache
+def drawing(name: str) -> tuple[str, str, str]:
+    """An icon's width, height and outline, out of the theme's own script."""
+    found = re.findall(rf'[{{,]"?{name}"?:\[(\d+),(\d+),\[[^\]]*\],"[^"]*","([^"]+)"\]', drawings())
+    if not found:
+        raise ValueError(f"the theme has no icon named {name!r}")
+    return found[-1]  # the solid ones come last
+
+
+def drawn(icon: re.Match[str]) -> str:
+    classes = icon["classes"].split()
+    (name,) = {name for name in classes if name.startswith("fa-")} - {"fa-solid", "fa-lg"}
+    width, height, outline = drawing(name.removeprefix("fa-"))
+    others = [name for name in classes if not name.startswith("fa-")]
+    return (
+        f'<svg class="{" ".join(["icon", *others])}"{icon["rest"]} aria-hidden="true" viewBox="0 0 {width} {height}">'
+        f'<path fill="currentColor" d="{outline}"></path></svg>'
+    )
+
+
+def lighten(app: Sphinx, error: Exception | None) -> None:
+    """Rewrite the pages that this build wrote, and the bundles that all pages share."""
+    if error is not None or app.builder.name != "html":
+        return
+    out = Path(app.outdir)
+    record = out / PARTS
+    parts: dict[str, list[str]] = json.loads(record.read_text()) if record.exists() else {"css": [], "js": []}
+    written = (path for path in sorted(out.rglob("*.html")) if "_static" not in path.parts)
+    pages = {path: path.read_text(encoding="utf-8") for path in written}
+    for path, page in pages.items():
+        if f'src="{_root(page)}{FONT}' in page:
+            pages[path] = _lightened(page, path.name == "search.html", out, parts)
+    bundles = {"css": _style(out, parts["css"], pages.values()), "js": _script(out, parts["js"])}
+    for kind, text in bundles.items():
+        (out / BUNDLES[kind]).write_text(text, encoding="utf-8")
+        version = hashlib.sha256(text.encode()).hexdigest()[:8]
+        for path, page in pages.items():
+            pages[path] = re.sub(rf"({BUNDLES[kind]}\?v=)\w*", rf"\g<1>{version}", page)
+    for path, page in pages.items():
+        if page != path.read_text(encoding="utf-8"):
+            path.write_text(page, encoding="utf-8")
+    record.write_text(json.dumps(parts))
+
+
+def _root(page: str) -> str:
+    found = re.search(r'data-content_root="([^"]*)"', page)
+    return found.group(1).removeprefix("./") if found else ""
+
+
+def _lightened(page: str, searches: bool, out: Path, parts: dict[str, list[str]]) -> str:
+    root = _root(page)
+    tags = {
+        "css": f'<link rel="stylesheet" href="{root}{BUNDLES["css"]}?v=0">\n',
+        "js": f'<script defer src="{root}{BUNDLES["js"]}?v=0"></script>\n',
+    }
+    met: dict[str, list[str]] = {"css": [], "js": []}
+
+    def replaced(kind: str, file: str, tag: str) -> str:
+        if file in OF_SOME_PAGES:
+            if file in SEARCH:  # after the bundle, which comes when the page is there
+                return tag.replace("<script", "<script defer") if searches else ""
+            return tag if file != TABS or "sd-tab-set" in page else ""
+        if file == FONT:
+            return ""
+        if file == OPTIONS:  # short, and the scripts inside the page ask for it at once
+            return f"<script>{(out / OPTIONS).read_text(encoding='utf-8')}</script>\n"
+        met[kind].append(file)
+        return tags[kind] if len(met[kind]) == 1 else ""
+
+    page = STYLE.sub(lambda tag: replaced("css", tag["file"], tag[0]), page)
+    page = SCRIPT.sub(lambda tag: replaced("js", tag["file"], tag[0]), page)
+    for kind, files in met.items():
+        parts[kind] = files
+    page = PICTURE.sub(r'<img loading="lazy"', page)  # when the reader comes near
+    return ICON.sub(drawn, PRELOADED.sub("", page))
+
+
+def _script(out: Path, files: Iterable[str]) -> str:
+    """The scripts in their order; the first semicolon keeps one's "use strict" from being everybody's."""
+    texts = (re.sub(r"//# sourceMappingURL=.*", "", (out / file).read_text(encoding="utf-8")) for file in files)
+    return "".join(f";\n{text}\n" for text in texts)
+
+
+def _style(out: Path, files: Iterable[str], pages: Iterable[str]) -> str:
+    """The rules of all style sheets whose classes and ids occur in some page or script."""
+    scripts = (path.read_text(encoding="utf-8") for path in out.glob("_static/**/*.js") if path.name not in FONT)
+    words = {word for text in (*pages, *scripts) for word in re.findall(r"[\w-]+", text)}
+    return "".join(rule for file in files for rule in _used(_rules(out, file), words))
+
+
+def _rules(out: Path, file: str) -> Iterator[Any]:
+    """A style sheet's rules and those that it imports, with addresses as they are seen from the bundle."""
+    folder = posixpath.dirname(file)
+
+    def seen_from_bundle(url: re.Match[str]) -> str:
+        return f"url({posixpath.relpath(posixpath.join(folder, url[1]), '_static')})"
+
+    text = re.sub(r"/\*# sourceMappingURL=[^*]*\*/", "", (out / file).read_text(encoding="utf-8"))
+    text = re.sub(r"url\([\"']?(?!data:)([^)\"']+)[\"']?\)", seen_from_bundle, text)
+    for rule in tinycss2.parse_stylesheet(text, skip_whitespace=True):
+        if rule.type == "at-rule" and rule.lower_at_keyword == "import":
+            (name,) = (token.value for token in rule.prelude if token.type == "string")
+            yield from _rules(out, posixpath.normpath(posixpath.join(folder, name)))
+        else:
+            yield rule
+
+
+def _used(rules: Iterable[Any], words: set[str]) -> Iterator[str]:
+    for rule in rules:
+        if rule.type == "qualified-rule":
+            selectors = [s for s in _selectors(rule.prelude) if _names(s) <= words]
+            if selectors:
+                heads = ",".join(tinycss2.serialize(s).strip() for s in selectors)
+                yield f"{heads}{{{tinycss2.serialize(rule.content).strip()}}}\n"
+        elif rule.type == "at-rule" and rule.lower_at_keyword in ("media", "supports"):
+            inside = "".join(_used(tinycss2.parse_rule_list(rule.content, skip_whitespace=True), words))
+            if inside:
+                yield f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}{{{inside}}}\n"
+        elif rule.type == "at-rule" and "fontawesome" not in tinycss2.serialize(rule.content or []):
+            yield rule.serialize() + "\n"
+        elif rule.type == "comment" and rule.value.startswith("!"):  # licences
+            yield f"/*{rule.value}*/\n"
+
+
+def _selectors(prelude: list[Any]) -> Iterator[list[Any]]:
+    selector: list[Any] = []
+    for token in prelude:
+        if token == ",":
+            yield selector
+            selector = []
+        else:
+            selector.append(token)
+    yield selector
+
+
+def _names(selector: list[Any]) -> set[str]:
+    """The classes and ids that must be there; what is inside :not(…) or :is(…) does not count."""
+    names = {token.value for token in selector if token.type == "hash"}
+    return names | {token.value for dot, token in pairwise(selector) if dot == "." and token.type == "ident"}
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("build-finished", lighten, priority=900)
