@@ -241,9 +241,7 @@ class Runner:
         self.module = ast.Module([self.function], [])
         self.namespace = {**solution.namespace, **helpers(self.tick)}
         self.end = 0.0
-        self.allowed: dict[
-            int, float
-        ] = {}  # seconds for each input; the first run, of the solution, sets them
+        self.allowed: dict[int, float] = {}  # seconds for each input; the first run, of the solution, sets them
 
     def tick(self, *_: Any) -> None:
         if time.thread_time() > self.end:
