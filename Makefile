@@ -30,6 +30,10 @@ book: setup-book  ## build the book into _build/html
 serve: setup-book  ## open the book in a browser and rebuild it on every change
 	$(BIN)/python book/serve.py $(FLAGS)
 
+.PHONY: problems
+problems: setup-book  ## build the instructors' edition, with the solutions of the problems, into _build/instructors
+	$(BIN)/python book/build.py --solutions
+
 .PHONY: pdf
 pdf: setup-book  ## build the book as a PDF (needs LaTeX)
 	$(BIN)/python book/build.py --builder pdf

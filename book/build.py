@@ -87,6 +87,8 @@ def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, f
         return False
     from jupyter_book.sphinx import build_sphinx  # takes its time, which a cell that fails need not wait for
 
+    doctrees = out.parent / f".doctrees-{out.name}"
+    before = doctrees.exists() and not fresh
     result = build_sphinx(
         str(ROOT),
         str(out),
@@ -98,13 +100,18 @@ def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, f
             "nitpicky": True,
             "latex_individualpages": False,
         },
-        doctreedir=str(out.parent / f".doctrees-{out.name}"),
+        doctreedir=str(doctrees),
         builder=builder,
         freshenv=fresh,
         quiet=True,
         warningiserror=strict,
         keep_going=True,
     )
+    if (
+        result != 0 and before
+    ):  # a label that has moved to another page is there twice, for Sphinx, until all is read again
+        print("once more, from the sources alone")
+        return build(toc, out, builder=builder, strict=strict, fresh=True)
     return result == 0
 
 
@@ -119,6 +126,19 @@ def preview(sources: Sequence[str]) -> bool:
     toc.write_text(yaml.safe_dump(contents), encoding="utf-8")
     good = build(toc, folder / "html", strict=False)
     print(f"the page: {folder / 'html' / names[0]}.html")
+    return good
+
+
+def instructors() -> bool:
+    """Build the instructors' edition: the book, and a page with the problems, their answers and their solutions."""
+    out = BUILD / "instructors"
+    out.mkdir(parents=True, exist_ok=True)
+    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    contents["parts"].append({"caption": "For instructors", "chapters": [{"file": "book/solutions"}]})
+    toc = out / "_toc.yml"
+    toc.write_text(yaml.safe_dump(contents), encoding="utf-8")
+    good = build(toc, out / "html")
+    print(f"the problems with their solutions: {out / 'html/book/solutions.html'}")
     return good
 
 
@@ -140,6 +160,7 @@ def pdf() -> bool:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--only", metavar="PAGE", nargs="+", help="preview some pages, in a folder of their own")
+    parser.add_argument("--solutions", action="store_true", help="build the instructors' edition, with all solutions")
     parser.add_argument("--builder", choices=["html", "pdf", "linkcheck"], default="html")
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="where the pages go (default: _build/html)")
     parser.add_argument("--copy", metavar="FOLDER", type=Path, help="leave a copy there that no later build touches")
@@ -152,6 +173,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prepare_environment()
         if options.only:
             good = preview(options.only)
+        elif options.solutions:
+            good = instructors()
         elif options.builder == "pdf":
             good = pdf()
         else:

@@ -110,7 +110,7 @@ class Verdict:
 
     def __repr__(self) -> str:
         if self.valid:
-            return f"no counterexample in {self.tried} samples (no proof that there is none)"
+            return f"no counterexample in {self.tried} samples (this does not prove that there is none)"
         try:
             listed = np.array2string(np.asarray(self.points), precision=4) if len(self.points) <= 8 else "..."
         except ValueError:  # objects of different lengths
@@ -126,7 +126,7 @@ def is_valid_kernel(
 
     `k` is a kernel, a function of two points, or a function `k(X, Z)` that returns the whole matrix. `sample` is a
     list of points to choose from, or a function `sample(n, rng)` that draws n points; without it, points of the line
-    and the plane at several scales are tried. The smallest set found is returned: no point of it can be spared.
+    and the plane at several scales are tried. The counterexample is shrunk to as few points as possible.
     A kernel always passes; that a function passes is evidence, not a proof.
 
     >>> verdict = is_valid_kernel(lambda x, z: np.linalg.norm(x - z), rng=0)
@@ -149,7 +149,7 @@ def is_valid_kernel(
         except (OverflowError, ValueError) as error:
             if not isinstance(k, Kernel):
                 raise
-            refused = error  # this kernel does not take such points: too large, or of another dimension
+            refused = error  # this kernel does not accept such points: too large, or of another dimension
             continue
         found = _counterexample(X, K, tol, trial + 1)
         if found is not None and (best is None or len(found.points) < len(best.points)):
@@ -159,7 +159,7 @@ def is_valid_kernel(
         size = min(size + 1, 12) if trial % 3 == 2 else size
         tried += 1
     if best is None and tried == 0:
-        raise ValueError(f"k took none of the points tried ({refused}): pass a sample of points that it takes")
+        raise ValueError(f"k accepted none of the points tried ({refused}): pass a sample of points that it accepts")
     return best or Verdict(valid=True, tried=tried)
 
 
@@ -215,7 +215,8 @@ def _counterexample(X: Any, K: Array, tol: float, tried: int) -> Verdict | None:
     K = K[np.ix_(kept, kept)]
     a = np.linalg.eigh(K)[1][:, 0]
     value = float(a @ K @ a)
-    return Verdict(False, tried, _pick(X, kept), K, a, value, f"a'Ka = {value:.4g} < 0 on {len(kept)} points")
+    points = "1 point" if len(kept) == 1 else f"{len(kept)} points"
+    return Verdict(False, tried, _pick(X, kept), K, a, value, f"a'Ka = {value:.4g} < 0 on {points}")
 
 
 def _pick(X: Any, indices: Any) -> Any:

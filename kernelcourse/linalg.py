@@ -12,7 +12,7 @@ from .seam import definition
 from .validation import Array, warn
 
 EPS, TINY = np.finfo(float).eps, np.finfo(float).tiny
-SLACK = 1e-5  # an eigenvalue above -SLACK max_i K_ii passes for rounding, that of a K kept in single precision too
+SLACK = 1e-5  # an eigenvalue above -SLACK max_i K_ii counts as rounding, also for a K kept in single precision
 
 
 @definition
@@ -23,8 +23,8 @@ def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False, qu
     says so: directions whose eigenvalue is lost in rounding get weight 0. They do not contribute to the function
     $\sum_i a_i k(x_i, \cdot)$, which is the limit of the ridge solutions as the ridge goes to 0.
 
-    `overwrite=True` allows K to be used up, so that no second n x n matrix is needed. `quiet=True` leaves the warning
-    out: filters of warnings belong to the process, not to one of its threads.
+    `overwrite=True` allows K to be overwritten, so that no second n x n matrix is needed. `quiet=True` leaves the
+    warning out: filters of warnings belong to the process, not to one of its threads.
 
     >>> solve_ridge(np.eye(2), np.array([2.0, 4.0]), ridge=1.0)
     array([1., 2.])
@@ -42,7 +42,7 @@ def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False, qu
 
 
 def norm_in_doubt(A: Array, ridge: float) -> float:
-    r"""The norm $\max_i \sum_j |A_{ij}|$ of A = K + ridge I, or 0 where the ridge is large enough to ask no further.
+    r"""The norm $\max_i \sum_j |A_{ij}|$ of A = K + ridge I, or 0 if the ridge is too large for it to matter.
 
     K has no negative eigenvalue, so all of A lie between the ridge and the trace.
     """
@@ -94,7 +94,7 @@ def cholesky(A: Array) -> Array:
 
     The nugget is of the size of the rounding errors that A carries already. A nearly singular positive semidefinite
     matrix, as the Gram matrix of every smooth kernel is, becomes positive definite by it; if not, it grows tenfold
-    until it could no longer pass for rounding, and A is refused.
+    until it is too large to count as rounding, and A is refused.
 
     >>> cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[2., 0.],
@@ -184,7 +184,7 @@ def refuse_indefinite(K: Array, slack: float) -> None:
 
 
 def indefinite(K: Array) -> ValueError:
-    """What to say of a K that is not a Gram matrix."""
+    """The error for a K that is not a Gram matrix."""
     return ValueError(
         f"K must be positive semidefinite, but it has the eigenvalue {np.linalg.eigvalsh(K)[0]:.3g}: it is not the "
         "Gram matrix of a kernel, and the objective has no minimum"
@@ -192,7 +192,7 @@ def indefinite(K: Array) -> ValueError:
 
 
 def refuse_negative(eigenvalues: Array) -> None:
-    """Refuse a K with an eigenvalue that is negative beyond rounding (of single precision, to be generous)."""
+    """Refuse a K with an eigenvalue that is negative beyond the rounding of single precision."""
     if eigenvalues.min() < -1e-6 * np.abs(eigenvalues).max():
         raise ValueError(
             f"K must be positive semidefinite, but it has the eigenvalue {eigenvalues.min():.3g} "

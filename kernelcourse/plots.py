@@ -79,7 +79,7 @@ def _line(x: ArrayLike, name: str, *, length: int | None = None) -> Array:
         array = array[:, 0]
     array = validation.vector(array, name, length=length)
     if len(array) == 0:
-        raise ValueError(f"{name} is empty, but at least one point is wanted")
+        raise ValueError(f"{name} is empty, expected at least one point")
     return array
 
 
@@ -171,7 +171,7 @@ def decision_regions(
     legend: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
-    r"""Draw where a classifier says what, on points of the plane with any labels (S13).
+    r"""Draw the regions in which a classifier predicts each label, for points of the plane (S13).
 
     `model` has a `decision_function`, or else `predict`, or is itself a function $f$ of points. With two classes the
     boundary is $f = 0$, and `margins` adds $f = \pm1$ dashed where there is such an $f$. `support` (indices or a mask)
@@ -447,7 +447,7 @@ def block_diagram(
     ['x', 'model', 'predict']
     """
     if not _named(boxes, "boxes"):
-        raise ValueError("boxes is empty, but at least one box is wanted")
+        raise ValueError("boxes is empty, expected at least one box")
     for name, box in boxes.items():
         if not isinstance(box, (tuple, list)) or len(box) not in (2, 3):
             raise ValueError(f"boxes[{name!r}] must be (x, y) or (x, y, text), got {box!r}")

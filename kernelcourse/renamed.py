@@ -1,4 +1,4 @@
-"""Old names, which work for one more release and say what the new ones are."""
+"""Old names, which work for one more release and warn with the new name."""
 
 from __future__ import annotations
 

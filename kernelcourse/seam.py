@@ -1,9 +1,9 @@
 """The seam between what is taught and what is fast.
 
-A function that a reader is meant to read stands under `@definition`. It may have a faster twin in
-`kernelcourse._engine`, which stands under `@accelerates(the_definition)` and goes first while the engine is on. A twin
+A function that a reader is meant to read is marked `@definition`. It may have a faster twin in
+`kernelcourse._engine`, which is marked `@accelerates(the_definition)` and is tried first while the engine is on. A twin
 that does not fit the job returns `NotImplemented`, and the definition does it. Nothing else connects the two: with the
-engine off, or without the packages that it stands on, the same functions give the same answers on numpy alone.
+engine off, or without the packages that it needs, the same functions give the same answers on numpy alone.
 
     with kernelcourse.engine("off"):      # or KERNELCOURSE_ENGINE=off in the environment
         ...
@@ -134,7 +134,7 @@ def _twin_of(plain: Callable[..., Any]) -> Twin | None:
 
 
 def _import(name: str) -> None:
-    """Import one module of the engine; where a package that it stands on is missing, its definitions have no twins."""
+    """Import one module of the engine; where a package that it needs is missing, its definitions have no twins."""
     try:
         import_module(f"._engine.{name}", __package__)
     except ModuleNotFoundError as error:

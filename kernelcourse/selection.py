@@ -149,7 +149,7 @@ def grid_search(
     """Try every combination of `grid` by cross-validation and keep the one with the best mean (lecture K12).
 
     Keys are parameters of the estimator, `kernel__sigma` included. The estimator's own score and `accuracy` are to be
-    large, `mean_squared_error` small; for another `metric` say which with `larger_is_better`.
+    large, `mean_squared_error` small; for another `metric`, `larger_is_better` says which.
 
     >>> from kernelcourse.estimators import KernelRidge
     >>> X = np.linspace(0, 6, 30)[:, None]
@@ -187,7 +187,7 @@ def mean_scores(
 
 
 class RidgePath(NamedTuple):
-    """Leave-one-out along a grid of ridges: residuals $t_i - f_{-i}(x_i)$, a column a ridge; their mean squares."""
+    """Leave-one-out along a grid of ridges: residuals $t_i - f_{-i}(x_i)$, one column per ridge; their mean squares."""
 
     ridges: Array  # (r,)
     residuals: Array  # (n, r)
@@ -239,7 +239,7 @@ def leave_one_out(K: Any, t: Any, *, ridges: Any) -> RidgePath:
 
 
 class KernelChoice(NamedTuple):
-    """The best kernel and ridge, and the table of leave-one-out errors, one row a kernel, one column a ridge."""
+    """The best kernel and ridge, and the table of leave-one-out errors, one row per kernel, one column per ridge."""
 
     kernel: Kernel
     ridge: float
@@ -248,7 +248,7 @@ class KernelChoice(NamedTuple):
 
 
 def choose_kernel(kernels: Sequence[Kernel], X: Any, t: Any, *, ridges: Any) -> KernelChoice:
-    """Search kernels and ridges by exact leave-one-out: one eigendecomposition a kernel (lectures S12, K12).
+    """Search kernels and ridges by exact leave-one-out: one eigendecomposition per kernel (lectures S12, K12).
 
     >>> from kernelcourse.kernels import Gaussian
     >>> X = np.linspace(0, 6, 30)[:, None]
@@ -266,7 +266,7 @@ def choose_kernel(kernels: Sequence[Kernel], X: Any, t: Any, *, ridges: Any) -> 
 def alignment_weights(grams: Sequence[Any], t: Any) -> Array:
     r"""Learn non-negative weights for several kernels: the combination $\sum_m \mu_m K_m$ best aligned with $t t^\top$.
 
-    Multiple kernel learning in its simplest honest form (lecture K12; Cortes, Mohri & Rostamizadeh 2012). On centred,
+    Multiple kernel learning in its simplest form (lecture K12; Cortes, Mohri & Rostamizadeh 2012). On centred,
     length-one Gram matrices, maximising the alignment over $\mu \ge 0$ is a non-negative least squares problem. The
     weights refer to the matrices as given and are scaled to sum to 1.
 

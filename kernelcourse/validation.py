@@ -1,4 +1,4 @@
-"""Checks on arguments: every message names the argument, what it got and what it wants."""
+"""Checks on arguments: every message names the argument, what it got and what was expected."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 class KernelCourseWarning(UserWarning):
-    """A computation took a detour; the message says which and why."""
+    """A computation had to take another path; the message says which and why."""
 
 
 def warn(message: str) -> None:
@@ -35,7 +35,7 @@ def warn(message: str) -> None:
 def numeric(values: ArrayLike, name: str) -> Array:
     """`values` as a float64 array of finite numbers."""
     if hasattr(values, "toarray"):
-        raise TypeError(f"{name} is a sparse matrix, but a dense array is wanted: pass {name}.toarray()")
+        raise TypeError(f"{name} is a sparse matrix, expected a dense array: pass {name}.toarray()")
     if values is None:
         raise TypeError(f"{name} must hold numbers, got None")
     if np.ma.isMaskedArray(values):
@@ -66,7 +66,7 @@ def numeric(values: ArrayLike, name: str) -> Array:
 
 
 def rows(X: Any) -> Any:
-    """A data frame or a series as its array: a frame itself runs over the names of its columns."""
+    """A data frame or a series as its array: iterating over a frame would give the names of its columns."""
     return X.to_numpy() if hasattr(X, "to_numpy") else X
 
 
@@ -81,7 +81,7 @@ def points(X: ArrayLike, name: str = "X") -> Array:
     if array.ndim != 2:
         hint = f"{name}[:, None] for {array.size} points on a line, {name}[None, :] for one point"
         hint = f". Reshape your data: {hint}" if array.ndim == 1 else ""
-        raise ValueError(f"{name} must be 2-D, one point a row, got shape {array.shape}{hint}")
+        raise ValueError(f"{name} must be 2-D, one point per row, got shape {array.shape}{hint}")
     for length, what in zip(array.shape, ("sample", "feature"), strict=True):  # scikit-learn's words
         if length == 0:
             raise ValueError(f"{name} has 0 {what}(s) (shape={array.shape}) while a minimum of 1 is required.")
@@ -109,7 +109,7 @@ def slices(n: int, rows: int) -> Iterator[slice]:
 def same_length(values: Any, name: str, length: int | None) -> None:
     """Refuse values of another length than stated."""
     if length is not None and len(values) != length:
-        raise ValueError(f"{name} has {len(values)} entries, but {length} are wanted")
+        raise ValueError(f"{name} has {len(values)} entries, expected {length}")
 
 
 def same_kind(labels: Any, name: str, others: Any, other_name: str) -> None:
@@ -207,7 +207,7 @@ OFFSETS = ("none", "penalised", "free")
 def offset_word(value: Any, allowed: Sequence[str] = OFFSETS, *, true: str | None = None) -> str:
     """`value` as what `offset` says of the constant term: there is none, or it is penalised like the rest, or free.
 
-    Some methods know two of the words only. Where `offset` was True or False, `true` is what True stands for.
+    Some methods know only two of the words. Where `offset` was True or False, `true` is what True stands for.
     """
     if true is not None and isinstance(value, (bool, np.bool_)):
         word = true if value else "none"

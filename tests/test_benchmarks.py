@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import bench_grading, bench_growth, bench_peers, harness, jobs
+from tests.benchmarks import bench_grading, bench_growth, bench_map, bench_peers, harness, jobs
 
 MEASURED = Path(__file__).parents[1] / "book" / "times" / "measured"
 QUICK = [job for job in bench_peers.JOBS if "widths" not in job.name]
@@ -78,6 +78,8 @@ def test_the_book_shows_what_was_measured():
         record = json.loads((MEASURED / f"{name}.json").read_text(encoding="utf-8"))
         assert {"python", "cores", "numpy", "scipy"} <= record["machine"].keys()
         assert module.for_the_book(record) == (MEASURED / f"{name}.txt").read_text(encoding="utf-8")
+    cells = json.loads((MEASURED / "map.json").read_text(encoding="utf-8"))["cells"]
+    assert bench_map.report(list(cells.values())) + "\n" == (MEASURED / "map.txt").read_text(encoding="utf-8")
     shown = MEASURED.parents[1] / "_data" / "grading"
     record = json.loads(shown.with_suffix(".json").read_text(encoding="utf-8"))
     assert bench_grading.for_the_book(record) == shown.with_suffix(".md").read_text(encoding="utf-8")

@@ -27,3 +27,16 @@ def test_the_two_commands_stand_at_the_top_and_exist():
 def test_the_files_that_the_readme_names_exist():
     for path in re.findall(r"\]\(([\w./-]+)\)|(exercises/[\w./-]+\.ipynb)", README):
         assert (ROOT / (path[0] or path[1])).exists(), path
+
+
+def test_what_the_readme_counts_is_there():
+    notebooks = list((ROOT / "exercises").glob("*/*.ipynb"))
+    assert len(notebooks) == 11 and "eleven notebooks" in README
+    parts = {path.parent.name for path in (ROOT / "book").glob("*/*.md") if "Check yourself" in path.read_text("utf-8")}
+    parts -= {"introduction"}
+    named = {
+        path.parent.name for path in (ROOT / "book").glob("*/*.md") if "{download}`Exercise" in path.read_text("utf-8")
+    }
+    assert len(parts) == 7 and parts <= named, "at least one notebook for every part after the introduction"
+    to_drag = sum(path.read_text("utf-8").count("\n```{lab} ") for path in (ROOT / "book").glob("*/*.md"))
+    assert to_drag == 6 and "Six figures can be dragged" in README

@@ -63,7 +63,8 @@ def logistic_functional_gradient(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ri
     r"""The gradient in function space, by its coefficients: $r = s(Ka) - y + \text{ridge}\, a$.
 
     The gradient of $J$ at $f$ is the function $\sum_i r_i\, k(x_i, \cdot)$; minus `step` times it is the update of
-    lecture S. At the minimum $\text{ridge}\, a = y - s(Ka)$: a point's weight is the error it is left with.
+    lecture S. At the minimum $\text{ridge}\, a = y - s(Ka)$: a point's weight is its
+    error divided by the ridge.
 
     >>> logistic_functional_gradient([0.0, 0.0], np.eye(2), [0, 1], ridge=1.0)
     array([ 0.5, -0.5])
@@ -158,7 +159,7 @@ def logistic_sgd_by_the_book(
 def logistic_sgd(
     K: ArrayLike, y: ArrayLike, *, step: float, steps: int, rng: np.random.Generator | int | None, ridge: float = 0.0
 ) -> Array:
-    r"""`logistic_sgd_by_the_book` with $q = Ka$ kept up to date, in $O(n)$ a step (lecture S, dual logistic SGD).
+    r"""`logistic_sgd_by_the_book` with $q = Ka$ kept up to date, in $O(n)$ per step (lecture S, dual logistic SGD).
 
     Only $a_i$ changes, by $\delta$ say, so $q \leftarrow q + \delta K_{*i}$.
 
@@ -266,7 +267,7 @@ def newton_by_products(K: Array, y: Array, *, ridge: float, tol: float, max_prod
     (a, _), _, norm = zero_of_gradient(np.zeros((2, len(y))), gradient, direction, *limits, weights=lambda x: x[0])
     if norm > tol * min(1.0, ridge * np.abs(a).max()):
         return None
-    f = K @ a  # afresh: rounding has gathered in the other
+    f = K @ a  # computed again: rounding has accumulated in the other
     return LogisticFit(a, products, float(np.abs(_residual(a, f, y, ridge)).max()), _objective(a, f, y, ridge))
 
 

@@ -94,7 +94,7 @@ class Network:
             if len(b) != W.shape[1]:
                 raise ValueError(f"layer {number} has {W.shape[1]} outputs (W: {W.shape}), but {len(b)} entries in b")
             if len(W) != given:
-                raise ValueError(f"layer {number} wants {len(W)} inputs, but layer {number - 1} gives {given}")
+                raise ValueError(f"layer {number} expects {len(W)} inputs, but layer {number - 1} gives {given}")
             given = len(b)
         object.__setattr__(self, "layers", layers)
 
@@ -208,7 +208,7 @@ class TrainingDiverged(ArithmeticError):
         self.step, self.network, self.losses = step, network, losses
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.step, self.network, self.losses)  # by default, an error is made again of its message
+        return type(self), (self.step, self.network, self.losses)  # pickle would pass the message alone
 
 
 def sgd(

@@ -24,7 +24,7 @@ def squared_distances_to(K_test: ArrayLike, k_test: ArrayLike, k_train: ArrayLik
     $$\|\phi(x) - \phi(x_j)\|^2 = k(x, x) - 2\, k(x, x_j) + k(x_j, x_j).$$
 
     `k_test` and `k_train` hold the values $k(x, x)$ and $k(x_j, x_j)$. What rounding makes negative is set to 0;
-    what is clearly negative is no squared distance and raises an error.
+    a clearly negative value is not a squared distance and raises an error.
 
     >>> squared_distances_to([[2.0, 6.0]], [4.0], [1.0, 9.0])  # x = 2 and x_j = 1, 3 under the linear kernel
     array([[1., 1.]])

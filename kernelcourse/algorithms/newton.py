@@ -90,17 +90,17 @@ def solve_weighted(K: Array, p: Array, R: Array, ridge: float) -> Array:
     r"""Solve $(\text{ridge}\, I + \operatorname{diag}(p)\, K)\, D = R$ as a symmetric system, $D = w\, B^{-1} (R / w)$
     with $w = \sqrt p$ and $B = \text{ridge}\, I + \operatorname{diag}(w)\, K \operatorname{diag}(w)$.
 
-    Without a warning where B is singular: a rough Newton direction is put right by the next step.
+    Without a warning where B is singular: the next step corrects a rough Newton direction.
     """
     w = np.maximum(np.sqrt(p), 1e-100)  # a saturated point has p = 0 to working precision
     return (w * solve_ridge(w[:, None] * K * w, (R.T / w).T, ridge, quiet=True).T).T
 
 
 def positive_ridge(ridge: float) -> float:
-    """`ridge` as a positive number, with the reason why 0 will not do."""
+    """`ridge` as a positive number, with the reason why 0 is not allowed."""
     if real(ridge, "ridge", at_least=0) == 0:
         raise ValueError(
-            "ridge must be > 0, got 0: on separable data the plain likelihood has no maximum (the weights grow for "
-            "ever). logistic_gradient_descent with ridge=0 runs a stated number of iterations towards it"
+            "ridge must be > 0, got 0: on separable data the plain likelihood has no maximum (the weights grow "
+            "without bound). logistic_gradient_descent with ridge=0 runs a stated number of iterations towards it"
         )
     return float(ridge)

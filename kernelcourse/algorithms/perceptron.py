@@ -59,7 +59,7 @@ def kernel_perceptron_by_the_book(
     K: ArrayLike, y: ArrayLike, *, max_epochs: int = 1000, rng: Any = None, shuffle: bool = False
 ) -> PerceptronFit:
     r"""Lecture I, algorithm 1, line by line: $\alpha_i \leftarrow \alpha_i + 1$ whenever
-    $y_i \sum_j \alpha_j y_j\, k(x_j, x_i) \le 0$, until a pass makes no mistake or `max_epochs` have gone by. A check
+    $y_i \sum_j \alpha_j y_j\, k(x_j, x_i) \le 0$, until a pass makes no mistake or after `max_epochs`. A check
     costs O(n); `kernel_perceptron` gives the same answer sooner.
 
     >>> kernel_perceptron_by_the_book([[1.0, 0.0], [0.0, 1.0]], [1, -1])

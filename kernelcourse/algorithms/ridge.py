@@ -35,7 +35,7 @@ def _primal(w: ArrayLike, Phi: ArrayLike, t: ArrayLike, ridge: float) -> tuple[A
     Phi, w = points(Phi, "Phi"), vector(w, "w")
     n, M = Phi.shape
     if len(w) != M:
-        raise ValueError(f"w has {len(w)} entries, but Phi has shape {Phi.shape}: {M} are wanted, one for each feature")
+        raise ValueError(f"w has {len(w)} entries, but Phi has shape {Phi.shape}: expected {M}, one for each feature")
     return w, Phi, vector(t, "t", length=n), real(ridge, "ridge", at_least=0)
 
 
@@ -134,8 +134,8 @@ def dual_gradient(a: ArrayLike, K: ArrayLike, t: ArrayLike, *, ridge: float) -> 
 def dual_weights(K: ArrayLike, t: ArrayLike, *, ridge: float, overwrite_K: bool = False) -> Array:
     r"""Solve $(K + \text{ridge}\, I)\, a = t$ (lecture B, eq. 10; lecture S; lecture K with $\text{ridge} = n\lambda$).
 
-    `t` may have a column for each of several outputs; so has `a` then. `overwrite_K=True` spares the memory of a second
-    n x n matrix, at the price of what K holds.
+    `t` may have a column for each of several outputs; so has `a` then. `overwrite_K=True` saves the memory of a second
+    n x n matrix, but destroys K.
 
     >>> dual_weights([[1.0, 2.0], [2.0, 4.0]], [3.0, 6.0], ridge=5.0)
     array([0.3, 0.6])

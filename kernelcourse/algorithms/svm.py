@@ -11,7 +11,7 @@ $\frac12\|f\|^2 + C \sum_i \max\{0, 1 - y_i f(x_i)\}$ with $C = 1 / (2n\,\text{l
 Its dual maximises $D(\alpha) = 2\,\text{lam}\,(\sum_i \alpha_i - \frac12 \alpha^\top D_y K D_y\, \alpha)$ over the box
 $0 \le \alpha_i \le C$, and, where there is an offset, over $\sum_i \alpha_i y_i = 0$. No $D$ exceeds any $P$, so the
 distance between the two at one $\alpha$, the duality gap, bounds how far that $\alpha$ is from the best. All solvers
-here stop on it and report it relative to $P$. A sum of terms that cannot be negative, it suffers no cancellation:
+here stop on it and report it relative to $P$. It is a sum of non-negative terms, so nothing cancels:
 
 $$\frac{P - D}{2\,\text{lam}} = \sum_i (C - \alpha_i) \max\{0, 1 - y_i f(x_i)\} + \alpha_i \max\{0, y_i f(x_i) - 1\}.$$
 """
@@ -122,7 +122,7 @@ def svm_dual_objective(alpha: ArrayLike, K: ArrayLike, y: ArrayLike, *, lam: flo
     if alpha.min() < -1e-9 * C or alpha.max() > (1 + 1e-9) * C:
         raise ValueError(
             f"alpha must lie between 0 and C = 1 / (2 n lam) = {C:g}, got entries from {alpha.min():g} to "
-            f"{alpha.max():g}: outside that box the dual is no lower bound"
+            f"{alpha.max():g}: outside that box the dual is not a lower bound"
         )
     c = y * alpha
     return float(2 * lam * (alpha.sum() - (c @ K @ c) / 2))
@@ -307,7 +307,7 @@ def hits_and_totals(K: Array, y: Array, order: NDArray[np.intp], lam: float) -> 
 class Dual(NamedTuple):
     r"""Minimise $\frac12 c^\top K c - y^\top c$ over $lo \le c \le hi$ and, with an offset, $\sum_i c_i = 0$.
 
-    In the signed coefficients $c_i = y_i \alpha_i$ the labels are mere targets. The residual $r = y - Kc - b$ is the
+    In the signed coefficients $c_i = y_i \alpha_i$ the labels act as targets. The residual $r = y - Kc - b$ is the
     negative gradient: its sign says which way each $c_i$ should go.
     """
 

@@ -39,6 +39,8 @@ PAGES = {
     "times": ("times/running-times", "Running times"),
     "beyond": ("times/beyond", "Beyond n²"),
     "validation": ("choosing/validation", "Validation"),
+    "leave-one-out": ("choosing/leave-one-out", "Leave-one-out"),
+    "overfitting": ("choosing/overfitting", "Learned kernels and overfitting"),
     "chimeras": ("choosing/chimeras", "Designing proteins: P450 chimeras"),
     "mlp": ("networks/mlp", "Multilayer perceptrons"),
     "graphs": ("networks/graphs", "Computational graphs"),
@@ -174,7 +176,12 @@ PLACES: dict[str, tuple[str, dict[str, str], dict[int, str]]] = {
     ),
     "choosing_kernels": (
         "validation",
-        {"parts": "eq-semi-split", "pair_kernel": "chimeras", "alignments": "chimeras"},
+        {
+            "leave_one_out": "leave-one-out",
+            "parts": "eq-semi-split",
+            "pair_kernel": "chimeras",
+            "alignments": "overfitting",
+        },
         {},
     ),
     "kernels_to_networks": (

@@ -1,4 +1,4 @@
-"""Data sets: generated ones, whose law is known, and measured ones, whose law nobody knows. None is downloaded."""
+"""Data sets: generated ones, whose law is known, and measured ones, whose law is not. None is downloaded."""
 
 from . import chimeras as _chimeras
 from . import generated as _generated

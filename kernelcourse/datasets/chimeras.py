@@ -21,8 +21,8 @@ __all__ = ["p450_chimeras", "read_chimeras"]
 class Chimeras(NamedTuple):
     """Sequences of eight blocks and their stabilities t in degrees Celsius.
 
-    `truth` and `interacting` tell the law behind simulated ones; of a measured table nobody knows it, so they are None
-    and empty. `part` names the part of each row, "train" or "test", where the table does.
+    `truth` and `interacting` are the law behind simulated data; for measured data it is unknown, so they are None and
+    empty. `part` names the part of each row, "train" or "test", where the table does.
     """
 
     sequences: list[str]

@@ -84,7 +84,7 @@ def noisy_polynomial(
     """
     c = vector(coefficients, "coefficients")
     if len(c) == 0:
-        raise ValueError("coefficients is empty, but at least the constant term is wanted")
+        raise ValueError("coefficients is empty, expected at least the constant term")
     rng = generator(rng)
     X = rng.uniform(-1, 1, size=(whole(n, "n", at_least=1), 1))
     return _noisy(lambda Z: np.vander(_line(Z), len(c), increasing=True) @ c, X, noise, rng)

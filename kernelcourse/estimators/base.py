@@ -44,7 +44,7 @@ class Estimator(metaclass=ABCMeta):
 
     @abstractmethod
     def predict(self, X: Any) -> Any:
-        """What the estimator says of each point."""
+        """The prediction for each point."""
 
     def score(self, X: Any, y: Any) -> float:
         r"""A regressor's $R^2 = 1 - \sum_i (y_i - f(x_i))^2 / \sum_i (y_i - \bar y)^2$, or a classifier's accuracy."""
@@ -68,7 +68,7 @@ class Estimator(metaclass=ABCMeta):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name. Kernels are immutable: `kernel__sigma=2` puts a changed copy in place."""
-        changed: dict[str, Any] = {}  # all are found to be good before one is set
+        changed: dict[str, Any] = {}  # all are checked before one is set
         # Whole kernels first, so that set_params(kernel=..., kernel__sigma=...) means what it says.
         for name, value in sorted(params.items(), key=lambda item: item[0].count("__")):
             owner, _, field = name.partition("__")
@@ -235,7 +235,7 @@ def gram(kernel: Kernel, P: Any) -> Array:
     """The Gram matrix of prepared points, which is ours to change."""
     with np.errstate(over="ignore", invalid="ignore"):
         K = kernel.formula(P, P)
-        # By Cauchy-Schwarz no entry exceeds the diagonal: checking n values vouches for n * n.
+        # By Cauchy-Schwarz no entry exceeds the diagonal: checking n values covers all n * n.
         refuse_overflow(kernel, np.diagonal(K))
     return K
 

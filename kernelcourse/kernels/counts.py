@@ -25,7 +25,7 @@ MOST_FEATURES = 2**16
 
 
 class ObjectKernel(Kernel):
-    """A kernel on a list of objects; a subclass gives `parse(obj)`, what `formula` has to know of one object."""
+    """A kernel on a list of objects; a subclass gives `parse(obj)`, what `formula` needs to know about one object."""
 
     # The field that makes the feature map finite once it is stated, if there is one.
     finite_with: ClassVar[str | None] = None
@@ -65,7 +65,7 @@ class ObjectKernel(Kernel):
 class CountKernel(ObjectKernel):
     r"""$k(x, x') = \sum_u c_u(x)\, c_u(x')$ where $c_u(x)$ counts the part u in x (lecture B, 6.2).
 
-    A subclass gives `counts`. Weights that are not whole numbers are welcome. A subclass with a field `vocabulary`
+    A subclass gives `counts`. Weights need not be whole numbers. A subclass with a field `vocabulary`
     counts only the parts in it, which are then its features.
 
     >>> from collections import Counter
@@ -151,7 +151,7 @@ def hashables(items: Iterable[Any]) -> tuple[Hashable, ...]:
         except TypeError as error:
             raise TypeError(f"{type(value).__name__} {value!r:.60} cannot be counted: it is not hashable") from error
         if value != value:
-            raise ValueError("NaN cannot be counted: it does not even equal itself")
+            raise ValueError("NaN cannot be counted: it is not equal to itself")
     return values
 
 

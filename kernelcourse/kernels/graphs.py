@@ -73,7 +73,7 @@ class ShortestPath(GraphKernel):
     r"""$k(G, G') = \sum \#_{a, d, b}(G)\, \#_{a, d, b}(G')$, over all labels a, b and distances d (B16).
 
     $\#_{a, d, b}(G)$ counts the pairs of nodes labelled a and b whose shortest path has d edges (Borgwardt and Kriegel,
-    *Shortest-path kernels on graphs*, ICDM 2005). Two nodes without a path between them are no such pair.
+    *Shortest-path kernels on graphs*, ICDM 2005). Two nodes without a path between them are not counted.
 
     >>> path, triangle = [[0, 1, 0], [1, 0, 1], [0, 1, 0]], [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
     >>> ShortestPath()([path], [path, triangle])

@@ -123,7 +123,7 @@ class Kernel(metaclass=ABCMeta):
         """A new matrix of all k(x_i, z_j) for prepared points; `Q is P` asks for the Gram matrix."""
 
     def diagonal(self, P: Any) -> Array:
-        """All k(x_i, x_i); here from the Gram matrices of a few points at a time, for want of something better."""
+        """All k(x_i, x_i); here from the Gram matrices of a few points at a time; subclasses know better."""
         few = [P[rows] for rows in slices(len(P), 32)]
         return np.concatenate([np.diag(self.formula(part, part)) for part in few])
 
@@ -152,7 +152,7 @@ class Kernel(metaclass=ABCMeta):
         """Refuse points that cannot be compared with each other."""
 
     def _finite_diagonal(self, P: Any, name: str) -> Array:
-        """By Cauchy-Schwarz no entry exceeds the diagonal: checking n values vouches for n * m."""
+        """By Cauchy-Schwarz no entry exceeds the diagonal: checking n values covers all n * m."""
         with _quiet():
             diagonal = self.diagonal(P)
         if not np.isfinite(diagonal).all():
@@ -261,7 +261,7 @@ class Kernel(metaclass=ABCMeta):
     def __sub__(self, other: Any) -> Kernel:
         raise InvalidKernel(
             f"{self!r} - {other!r} need not be a kernel: the rule a*k1 + b*k2 needs a, b >= 0. "
-            "is_valid_kernel(lambda X, Z: k1(X, Z) - k2(X, Z)) looks for points that prove it"
+            "is_valid_kernel(lambda X, Z: k1(X, Z) - k2(X, Z)) looks for a counterexample"
         )
 
     __rsub__ = __sub__

@@ -14,7 +14,7 @@ from ..validation import Array, rows
 def apply(function: Callable[..., Any], X: Any, name: str) -> Any:
     """A function of one point, or of all rows at once, at every point of X; `name` is what errors call it.
 
-    For arrays both ways of writing it are welcome. It is a function of all rows if on a few rows, at most four, it
+    For arrays both ways of writing it are accepted. It is a function of all rows if on a few rows, at most four, it
     gives what it gives on each of them alone, and on a single point where it takes one. After at most seven such trials
     it is called once for all rows, or once for each point. It gets copies: it may work in place.
     """

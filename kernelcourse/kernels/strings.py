@@ -121,7 +121,7 @@ class Subsequence(ObjectKernel):
 
     def formula(self, X: Sequence[tuple[Hashable, ...]], Z: Sequence[tuple[Hashable, ...]]) -> Array:
         code = {symbol: i for i, symbol in enumerate(dict.fromkeys(chain(*X, *Z)))}
-        T = np.full((max(map(len, Z)), len(Z)), -1)  # one string a column, padded with what matches nothing
+        T = np.full((max(map(len, Z)), len(Z)), -1)  # one string per column, padded with a value that matches nothing
         for j, t in enumerate(Z):
             T[: len(t), j] = [code[symbol] for symbol in t]
         K = np.zeros((len(X), len(Z)))

@@ -118,7 +118,7 @@ class TfIdf(CountKernel):
 
 
 def _require_word(word: Any, name: str) -> None:
-    """Refuse what `words` never gives: it would count as 0 for ever, unnoticed."""
+    """Refuse what `words` never gives: it would silently count as 0."""
     if not isinstance(word, str):
         raise TypeError(f"{name} must be a word, got {word!r:.60}")
     if words(word) != [word]:

@@ -400,7 +400,7 @@ class Laplacian(Radial):
 class Periodic(Radial):
     r"""$k(x, x') = \exp(-2 \sum_j \sin^2(\pi (x_j - x_j')/\text{period}) / \text{length}^2)$.
 
-    In several dimensions this is a product of one such kernel a coordinate. (With $\lVert x - x'\rVert$ inside the
+    In several dimensions this is a product with one such kernel per coordinate. (With $\lVert x - x'\rVert$ inside the
     sine it would not be positive semidefinite.)
 
     >>> Periodic(period=1.0)([[0.25]], [[3.25]]).round(4)

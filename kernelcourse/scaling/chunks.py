@@ -2,8 +2,8 @@
 
 A numpy array (or a list of objects) is one chunk. A `dask.array` is as many as it has in its rows; its tasks run on
 whatever scheduler is active: threads unless there is a `distributed.Client`. Partial sums are added in the order of
-the chunks, in a tree that depends on their number only, so that the numbers do not depend on who finished first, on
-how many workers there are, or on a worker that died and whose chunks were done again elsewhere.
+the chunks, in a tree that depends on their number only, so that the numbers do not depend on which task finished
+first, on the number of workers, or on a worker that died and whose chunks were done again elsewhere.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def dask_vector(y: Any, X: Any) -> Any:
         raise ValueError(f"y must be 1-D, one target for each point, got shape {y.shape}")
     _refuse_strange_chunks(y, "y")
     if len(y) != len(X):
-        raise ValueError(f"y has {len(y)} entries, but {len(X)} are wanted")
+        raise ValueError(f"y has {len(y)} entries, expected {len(X)}")
     return y.rechunk((X.chunks[0],))
 
 
@@ -72,7 +72,7 @@ def _refuse_strange_chunks(array: Any, name: str) -> None:
         raise ValueError(f"{name} has chunks of unknown size: {advice}")
     if not isinstance(array._meta, np.ndarray):
         raise TypeError(
-            f"{name} has chunks of type {type(array._meta).__name__}, but dense numpy arrays are wanted: "
+            f"{name} has chunks of type {type(array._meta).__name__}, expected dense numpy arrays: "
             f"pass {name}.map_blocks(lambda block: block.toarray())"
         )
     if array.shape[0] == 0:

@@ -33,7 +33,7 @@ def uniform_landmarks(n: int, m: int, *, rng: Any = None) -> np.ndarray:
 def kmeans_landmarks(X: Any, m: int, *, rng: Any = None) -> np.ndarray:
     r"""The seeds of k-means++ (Arthur and Vassilvitskii 2007): each drawn with probability $\propto D(x)^2$,
 
-    the squared distance to the nearest one drawn so far. They spread out: no region is forgotten, none crowded.
+    the squared distance to the nearest one drawn so far. They spread out over all regions.
     Takes $O(nmd)$ time.
 
     >>> kmeans_landmarks([[0.0], [0.0], [9.0], [9.0]], 2, rng=0).tolist() in ([0, 2], [0, 3], [1, 2], [1, 3])
@@ -60,8 +60,8 @@ def leverage_scores(kernel: Kernel, X: Any, Z: Any, *, ridge: float, memory: int
     $$\hat\ell_i = \tfrac{1}{\text{ridge}} \bigl(k(x_i, x_i) - k_Z(x_i)^\top
       (K_{ZZ} + \tfrac{|Z|}{n} \text{ridge}\, I)^{-1} k_Z(x_i)\bigr)$$
 
-    (Rudi, Calandriello, Carratino and Rosasco 2018), at most 1. A score says how much a point is needed to represent
-    the others; with Z = X it is exact.
+    (Rudi, Calandriello, Carratino and Rosasco 2018), at most 1. A score says how badly the other points
+    represent this one; with Z = X it is exact.
 
     >>> from kernelcourse.kernels import Linear
     >>> leverage_scores(Linear(), [[1.0], [2.0]], [[1.0], [2.0]], ridge=5.0)

@@ -87,7 +87,7 @@ class FourierFeatures(FeatureMap):
     r"""$\phi(x) = \sqrt{2/m}\,(\cos \omega_1^\top x, \sin \omega_1^\top x, \dots)$ with m/2 frequencies.
 
     Drawn by `random_fourier`, their inner products are an unbiased estimate of a stationary kernel (Rahimi and Recht
-    2007). `frequencies` has one column a frequency.
+    2007). `frequencies` has one column per frequency.
 
     >>> FourierFeatures(np.array([[0.0, np.pi]]))([[1.0]]).round(6) + 0.0
     array([[ 0.707107, -0.707107,  0.      ,  0.      ]])

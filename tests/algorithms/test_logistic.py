@@ -427,7 +427,7 @@ def test_an_indefinite_K_is_refused(fit):
     [
         (np.eye(2), [0, 2], "y must hold the labels 0 and 1"),
         (np.eye(2), [-1, 1], "y must hold the labels 0 and 1"),
-        (np.eye(2), [0, 1, 1], "y has 3 entries, but 2 are wanted"),
+        (np.eye(2), [0, 1, 1], "y has 3 entries, expected 2"),
         (np.eye(2), ["a", "b"], "y must hold numbers"),
         (np.eye(2), [0, np.nan], "y contains NaN"),
         (np.ones((2, 3)), [0, 1], "K must be square"),

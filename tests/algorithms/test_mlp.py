@@ -403,7 +403,7 @@ def test_an_overflow_before_the_first_step_is_not_blamed_on_the_step():
         (lambda: init_network((2, 1), rng=0, activation="cosine"), ValueError, "activation must be one of 'tanh'"),
         (lambda: Network([]), ValueError, "layers must hold at least one layer"),
         (lambda: Network([Layer([[1.0, 2.0]], [0.0])]), ValueError, "layer 0 has 2 outputs"),
-        (lambda: Network([([[1.0]], [0.0]), ([[1.0], [1.0]], [0.0])]), ValueError, "layer 1 wants 2 inputs, but"),
+        (lambda: Network([([[1.0]], [0.0]), ([[1.0], [1.0]], [0.0])]), ValueError, "layer 1 expects 2 inputs, but"),
         (lambda: Network([Layer([[np.nan]], [0.0])]), ValueError, "W contains NaN"),
         (lambda: forward(blank(3, 1), XOR), ValueError, "X must have 3 columns, one for each input"),
         (lambda: forward([Layer([[1.0]], [0.0])], XOR), TypeError, "network must be a Network, got list"),

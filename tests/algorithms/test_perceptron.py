@@ -267,7 +267,7 @@ FITS = [kernel_perceptron, kernel_perceptron_by_the_book, kernel_perceptron_list
     ("y", "message"),
     [
         ([1, 0], r"y must hold the labels -1 and \+1"),
-        ([1, -1, 1], "y has 3 entries, but 2"),
+        ([1, -1, 1], "y has 3 entries, expected 2"),
         ([1, np.nan], "y contains NaN"),
         (["a", "b"], "y must hold numbers"),
         ([[1, -1]], "y must be 1-D"),

@@ -673,7 +673,7 @@ def test_sgd_draws_from_the_generator_it_is_given():
         ([[1.0, 0.5], [0.0, 1.0]], [1, -1], {}, ValueError, "K must be symmetric"),
         (np.zeros((0, 0)), [], {}, ValueError, "K has 0"),
         (np.eye(2), [0, 1], {}, ValueError, "y must hold the labels -1 and"),
-        (np.eye(2), [1, -1, 1], {}, ValueError, "y has 3 entries, but 2"),
+        (np.eye(2), [1, -1, 1], {}, ValueError, "y has 3 entries, expected 2"),
         (np.eye(2), ["a", "b"], {}, ValueError, "y must hold numbers"),
         (np.eye(2), [1, -1], {"lam": 0.0}, ValueError, "lam must be a finite number > 0"),
         (np.eye(2), [1, -1], {"lam": 1e-200}, ValueError, "lam is too small"),
@@ -693,7 +693,7 @@ def test_bad_problems_are_refused_by_name(solver, K, y, options, error, message)
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"alpha0": [1.0]}, ValueError, "alpha0 has 1 entries, but 2"),
+        ({"alpha0": [1.0]}, ValueError, "alpha0 has 1 entries, expected 2"),
         ({"alpha0": [1.0, np.inf]}, ValueError, "alpha0 contains inf"),
         ({"max_steps": 1.5}, TypeError, "max_steps must be a whole number"),
     ],
@@ -727,15 +727,15 @@ def test_what_passes_for_rounding_grows_with_K(scale):
 
 
 def test_objectives_refuse_what_does_not_fit():
-    with pytest.raises(ValueError, match="alpha has 3 entries, but 2"):
+    with pytest.raises(ValueError, match="alpha has 3 entries, expected 2"):
         svm_objective([1.0, 2.0, 3.0], np.eye(2), [1, -1], lam=0.1)
-    with pytest.raises(ValueError, match="alpha has 3 entries, but 2"):
+    with pytest.raises(ValueError, match="alpha has 3 entries, expected 2"):
         svm_dual_objective([1.0, 2.0, 3.0], np.eye(2), [1, -1], lam=0.1)
-    with pytest.raises(ValueError, match="alpha has 3 entries, but 2"):
+    with pytest.raises(ValueError, match="alpha has 3 entries, expected 2"):
         svm_subgradient([1.0, 2.0, 3.0], np.eye(2), [1, -1], lam=0.1)
     with pytest.raises(ValueError, match="K_test needs a row for each test point and 2 columns"):
         decision_values(np.eye(3), [1.0, 2.0], [1, -1])
-    with pytest.raises(ValueError, match="y has 1 entries, but 2"):
+    with pytest.raises(ValueError, match="y has 1 entries, expected 2"):
         hinge_losses([1.0, 2.0], [1])
     with pytest.raises(TypeError, match="n must be a whole number"):
         C_from_lam(0.1, n=2.5)

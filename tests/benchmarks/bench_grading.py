@@ -121,7 +121,7 @@ def run() -> list[dict[str, Any]]:
 
 
 def for_the_book(record: dict[str, Any]) -> str:
-    """What the instructor's page says of times, of memory and of a very large class."""
+    """What the page on grading says about times, memory and a very large class."""
     number = record["submissions"]
     two, one, stock, single = (statistics.median(record[name]) for name in ("two", "one", "stock", "single"))
     core = 2 * two / number  # seconds of a core: two jobs keep two of them busy
@@ -129,7 +129,7 @@ def for_the_book(record: dict[str, Any]) -> str:
     minutes = CLASS / WORKERS * core / 60
     machine = record["machine"]
     lines = [
-        f"| {number} submissions of the first assignment | seconds | seconds each | a minute |",
+        f"| {number} submissions of the first assignment | seconds | seconds each | per minute |",
         "|---|---|---|---|",
         f"| `nbgrader autograde`, no sandbox, {machine['nbgrader']} | {stock:.0f} | {stock / number:.2f} "
         f"| {60 * number / stock:.0f} |",
@@ -137,13 +137,13 @@ def for_the_book(record: dict[str, Any]) -> str:
         f"| `kernelcourse grade --jobs 2` | {two:.0f} | {two / number:.2f} | {60 * number / two:.0f} |",
         "",
         f"Per core, a submission takes {core:.2f} s here and {stock / number:.2f} s with nbgrader, which uses one: "
-        f"**{statistics.median(ratios):.1f} times** as fast ({ratios[0]:.1f} to {ratios[-1]:.1f}, runs in turns). Two "
-        f"jobs are {one / two:.1f} times as fast as one. A run of one student takes at most {record['memory']:.0f} MB: "
-        "the program, the job's grader and its sandbox.",
+        f"**{statistics.median(ratios):.1f} times** as fast ({ratios[0]:.1f} to {ratios[-1]:.1f}; the runs took "
+        f"turns). A run with one student takes at most {record['memory']:.0f} MB: the program, the job's grader and "
+        "its sandbox.",
         "",
-        f"On paper, {CLASS:,} submissions on {WORKERS} workers of one core each take {minutes:.0f} minutes: a "
-        f"submission takes {core:.1f} s of a core, a part of the program's start included. The one writer of the "
-        f"gradebook then has {1000 * core / WORKERS:.0f} milliseconds for each. A single submission is graded in "
+        f"At {core:.1f} s of a core per submission, {CLASS:,} submissions on {WORKERS} workers with one core each "
+        f"would take {minutes:.0f} minutes. The single writer of the gradebook would then have "
+        f"{1000 * core / WORKERS:.0f} milliseconds for each of them. One submission alone takes "
         f"{single:.1f} s, the start of the program included.",
         "",
         f"Measured on {machine['cores']} cores with Python {machine['python']}, other programs running: the load was "

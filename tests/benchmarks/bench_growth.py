@@ -1,6 +1,6 @@
 """How times grow: the slope of log time against log n or log d, beside the slope of the counted operations.
 
-One thread and processor time, the best of a few runs. The chapter on running times shows the table.
+One thread and processor time, the best of a few runs. The book's page of benchmarks shows the table.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ class Growth:
     variable: str
     sizes: list[int]
     make: Callable[[int], tuple[Callable[[], Any], float]]  # size -> what to time, and its counted operations
-    why: str = ""  # where the clock may leave the count
 
 
 def points(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
@@ -85,26 +84,22 @@ def svm(n: int) -> tuple[Callable[[], Any], float]:
     return lambda: kc.kernel_svm(K, y, lam=lam), kc.kernel_svm(K, y, lam=lam).steps * 10 * n
 
 
-CACHE = "K leaves the cache as n grows, and memory is slower"
 N = [1000, 1400, 2000, 2800, 4000]
 FAMILIES = [
     Growth("primal ridge", "D³ + D²n", "n", [2000, 4000, 8000, 16000, 32000], lambda n: primal_ridge(n, 200)),
-    Growth("primal ridge", "D³ + D²n", "D", [100, 200, 400, 800, 1600], lambda D: primal_ridge(2000, D),
-           "large products run closer to the peak"),
+    Growth("primal ridge", "D³ + D²n", "D", [100, 200, 400, 800, 1600], lambda D: primal_ridge(2000, D)),
     Growth("dual ridge, no trick", "n³ + n²D", "n", N, lambda n: dual_ridge(n, 500)),
-    Growth("dual ridge, no trick", "n³ + n²D", "D", [500, 1000, 2000, 4000, 8000], lambda D: dual_ridge(700, D),
-           "the factorisation runs slower than the product"),
-    Growth("kernel ridge", "n³ + n²d", "n", N, lambda n: kernel_ridge(n, 20), "the n² work of filling K weighs"),
-    Growth("kernel ridge", "n³ + n²d", "d", [250, 500, 1000, 2000, 4000], lambda d: kernel_ridge(700, d),
-           "the factorisation runs slower than the product"),
+    Growth("dual ridge, no trick", "n³ + n²D", "D", [500, 1000, 2000, 4000, 8000], lambda D: dual_ridge(700, D)),
+    Growth("kernel ridge", "n³ + n²d", "n", N, lambda n: kernel_ridge(n, 20)),
+    Growth("kernel ridge", "n³ + n²d", "d", [250, 500, 1000, 2000, 4000], lambda d: kernel_ridge(700, d)),
     Growth("logistic regression, batch, primal", "nDj", "n", [2000, 4000, 8000, 16000, 32000],
-           lambda n: batch_primal(n, 50), "the features leave the cache"),
+           lambda n: batch_primal(n, 50)),
     Growth("logistic regression, batch, primal", "nDj", "D", [50, 100, 200, 400, 800],
-           lambda D: batch_primal(4000, D), "the features leave the cache; the logistic function costs the same"),
-    Growth("logistic regression, batch, kernel", "n²j", "n", [500, 1000, 2000, 4000], batch_kernel, CACHE),
-    Growth("logistic regression, stochastic, kernel", "nj", "n", [1000, 2000, 4000, 8000], stochastic_kernel, CACHE),
-    Growth("kernel perceptron", "n a mistake", "n", [1000, 2000, 4000, 8000], perceptron, CACHE),
-    Growth("SVM", "n a step", "n", [1000, 2000, 4000, 8000], svm, CACHE),
+           lambda D: batch_primal(4000, D)),
+    Growth("logistic regression, batch, kernel", "n²j", "n", [500, 1000, 2000, 4000], batch_kernel),
+    Growth("logistic regression, stochastic, kernel", "nj", "n", [1000, 2000, 4000, 8000], stochastic_kernel),
+    Growth("kernel perceptron", "n per mistake", "n", [1000, 2000, 4000, 8000], perceptron),
+    Growth("SVM", "n per step", "n", [1000, 2000, 4000, 8000], svm),
 ]  # fmt: skip
 
 
@@ -141,16 +136,12 @@ def run(only: str = "") -> list[dict[str, Any]]:
     return rows
 
 
-HEAD = [
-    "| job | $O(\\cdot)$ | against | sizes | counted | measured | where they part |",
-    "|---|---|---|---|---|---|---|",
-]
+HEAD = ["| job | $O(\\cdot)$ | against | sizes | counted | measured |", "|---|---|---|---|---|---|"]
 
 
 def line(row: dict[str, Any]) -> str:
-    part = row["why"] if abs(row["measured"] - row["counted"]) > 0.15 else ""
     sizes = f"{row['sizes'][0]} to {row['sizes'][-1]}"
-    cells = [row["job"], row["order"], row["variable"], sizes, f"{row['counted']:.2f}", f"{row['measured']:.2f}", part]
+    cells = [row["job"], row["order"], row["variable"], sizes, f"{row['counted']:.2f}", f"{row['measured']:.2f}"]
     return "| " + " | ".join(cells) + " |"
 
 

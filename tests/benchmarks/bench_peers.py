@@ -1,4 +1,4 @@
-"""The library beside what a user would pick instead: the table of the chapter on running times.
+"""The library beside what a user would pick instead: the table of the page of benchmarks.
 
 `make bench ONLY=svm` runs the jobs whose name contains a word; `make bench FLAGS=--save` keeps the tables for the book.
 """
@@ -354,11 +354,11 @@ JOBS = [
     Job("SVM fit, C = 100, n = 5000", "`SVC`", svm(100.0), 5000, 1.0, (1, 1), repeats=3, note="as above"),
     Job("SVM, 10 C x 2 widths x 5 folds, n = 1000", "`GridSearchCV(SVC)`", svm_search, 1000, 0.02, (6, 1), repeats=3,
         note="without offset and with: best accuracies within 2 %"),
-    Job("perceptron, 50 epochs, n = 5000", "loop with O(n) a mistake", perceptron, 5000, 1e-9, (5, 1), repeats=5,
+    Job("perceptron, 50 epochs, n = 5000", "loop with O(n) per mistake", perceptron, 5000, 1e-9, (5, 1), repeats=5,
         limit=lambda m: 42813 * 5000 * 8 / m["bytes_read"]),
     Job("perceptron, as above", "loop over columns of K", partial(perceptron, columns=True), 5000, 1e-9, (5, 1),
-        repeats=3, note="as on paper; the rows are the same and lie together in memory"),
-    Job("50000 stochastic steps, n = 2000", "loop with O(n) a step", sgd, 2000, 1e-9, (5, 2), repeats=5),
+        repeats=3, note="as on paper: K is symmetric, so ours reads rows, which are contiguous in memory"),
+    Job("50000 stochastic steps, n = 2000", "loop with O(n) per step", sgd, 2000, 1e-9, (5, 2), repeats=5),
     Job("50000 stochastic steps, as above", "loop over columns of K", partial(sgd, columns=True), 2000, 1e-9, (5, 2),
         repeats=3),
     Job("logistic regression, n = 2000", "`LogisticRegression`", logistic, 2000, 1e-6, (20, 20), repeats=5,
@@ -444,7 +444,7 @@ def share(row: Measured) -> float:
 
 def for_the_book(record: dict[str, Any]) -> str:
     """The columns that fit a page, and below them what was measured on which machine."""
-    head = ["job, and what it is held against", "seconds", "times faster", "plain", "one thread", "memory", "limit"]
+    head = ["job; peer", "seconds", "times faster", "plain", "one thread", "memory", "limit"]
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for row in record["rows"]:
         default, one = row["threads"]["default"], row["threads"].get("1")
@@ -463,9 +463,9 @@ def for_the_book(record: dict[str, Any]) -> str:
     text = (
         f"Measured on {m['cores']} cores with Python {m['python']}, numpy {m['numpy']}, scipy {m['scipy']}, "
         f"scikit-learn {m['scikit-learn']} and numba {m['numba']}. In the same run the machine itself did "
-        f"{s['dgemm_flops'] / 1e9:.0f} billion operations a second in a matrix product, moved "
-        f"{s['bytes'] / 1e9:.0f} GB a second in memory, and took {s['exp'] / 1e6:.0f} million exponentials a second in "
-        f"numpy, {s['exp_compiled'] / 1e6:.0f} million in a compiled loop."
+        f"{s['dgemm_flops'] / 1e9:.0f} billion operations per second in a matrix product, moved "
+        f"{s['bytes'] / 1e9:.0f} GB per second in memory, and took {s['exp'] / 1e6:.0f} million exponentials per "
+        f"second in numpy, {s['exp_compiled'] / 1e6:.0f} million in a compiled loop."
     )
     return "\n".join([*lines, "", *notes, "", text]) + "\n"
 

@@ -169,10 +169,18 @@ def complaints(tmp_path_factory, build) -> str:
         "drawing": "# Drawing\n\n![](_static/logo.svg)\n",
         "drag": "# Drag\n\n```{lab} duel\n```\n",
         "path": "# Path\n\n![_static/logo.svg](_static/logo.svg)\n",
+        "paper": "# Paper\n\n```{problems} paper\n```\n",
+        "none": "# None\n\n```{problems} none\n```\n",
+        "silent": "# Silent\n",
         "plot": HEADER + "# Plot\n\n```{code-cell} python3\nimport matplotlib.pyplot as plt\nplt.plot([0, 1]);\n```\n",
         "noise": HEADER + "# Noise\n\n```{code-cell} python3\nimport warnings\nwarnings.warn('beware')\n```\n",
     }
-    done = build(make_course(tmp_path_factory.mktemp("flawed"), pages))
+    course = make_course(tmp_path_factory.mktemp("flawed"), pages)
+    (course / "book/_problems").mkdir()
+    for name in ("paper", "silent"):
+        problem = "# Title\n\n## ● Half a problem\n\nWhat is $1 + 1$?\n\n### Solution\n\nTwo.\n"
+        (course / f"book/_problems/{name}.md").write_text(problem, encoding="utf-8")
+    done = build(course)
     assert done.returncode == 1
     return re.sub(r"\x1b\[[0-9;]*m", "", done.stderr)
 
@@ -191,6 +199,9 @@ def complaints(tmp_path_factory, build) -> str:
         ("plot", "no alternative text"),
         ("drag", "there is no figure 'duel' to drag; there are builder, dual"),
         ("noise", "stderr was found"),
+        ("paper", r"book/_problems/paper\.md, '● Half a problem': there is no ### Answer"),
+        ("none", r"there is no file book/_problems/none\.md"),
+        ("silent", r"the page does not show book/_problems/silent\.md: add {problems} silent"),
     ],
 )
 def test_mistake_on_a_page_fails_the_build(complaints, page, complaint):

@@ -1,5 +1,6 @@
 """The map of the lectures in the book: complete, and true of the book, the library and the exercises."""
 
+import importlib
 import re
 from pathlib import Path
 
@@ -48,3 +49,42 @@ def test_the_row_is_true(id_):
     if id_ not in NOT_PRACTISED:
         (notebook,) = re.findall(r"</(exercises/[^>]+)>", exercise)
         assert (ROOT / notebook).exists()
+
+
+# ------------------------------------------------------------------------------------------- page by page
+
+MAP = (ROOT / "book/appendix/map.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def lectures(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "book/_ext"))
+    return importlib.import_module("coursebook.lectures")
+
+
+@pytest.mark.parametrize("letter", "BISKH")
+def test_every_topic_stands_on_a_page_of_its_lecture(lectures, letter):
+    (block,) = re.findall(rf"^## Lecture {letter}: [^\n]*\n\n({lectures.BLOCK.pattern})", MAP, re.M | re.S)
+    places = lectures.read_places(block[1])
+    named = {id_ for _, ids in places for id_ in ids}
+    assert {id_ for id_ in IDS if id_[0] == letter} <= named <= set(IDS)
+    assert len({place for place, _ in places}) == len(places)
+
+
+def test_a_page_leads_to_the_sections_and_exercises_of_its_topics(lectures):
+    topics = lectures.read_topics(MAP)
+    assert list(topics) == IDS
+    row = lectures.table([("a page", ["S5", "S8", "B1"])], topics).splitlines()[-1]
+    assert row.count("{ref}`sec-times`") == 1 and "{ref}`sec-two-ways`" in row and row.count("running-times.ipynb") == 1
+    assert lectures.table([("a page", ["H4"])], topics).endswith("| a page | H4 | {ref}`sec-recipe` | – |")
+
+
+@pytest.mark.parametrize("line", ["6.1, remark 2", "6.1 | B7 and more", "| B7"])
+def test_a_line_that_names_no_topic_is_refused(lectures, line):
+    with pytest.raises(ValueError, match="is not a place and its topics"):
+        lectures.read_places(line)
+
+
+def test_an_unknown_topic_is_refused(lectures):
+    with pytest.raises(ValueError, match="there is no topic B99"):
+        lectures.table([("a page", ["B99"])], lectures.read_topics(MAP))

@@ -108,7 +108,7 @@ def test_no_task_holds_more_than_a_chunk():
         (lambda: (da.zeros((0, 3)), da.zeros(0)), r"0 sample\(s\) .* 1 chunk"),
         (lambda: (da.zeros((4, 0)), da.zeros(4)), "0 feature"),
         (lambda: (da.from_array(X[:, 0]), da.from_array(t)), "2-D"),
-        (lambda: (da.from_array(X), da.from_array(t[:7])), "y has 7 entries, but 400 are wanted"),
+        (lambda: (da.from_array(X), da.from_array(t[:7])), "y has 7 entries, expected 400"),
         (lambda: (da.from_array(X), da.from_array(X)), "y must be 1-D"),
         (lambda: (da.from_array(X), None), "None"),
         (
@@ -127,7 +127,7 @@ def test_no_task_holds_more_than_a_chunk():
                 da.from_array(X).map_blocks(scipy.sparse.csr_array, meta=scipy.sparse.csr_array((0, 0))),
                 da.from_array(t),
             ),
-            "X has chunks of type csr_array, but dense",
+            "X has chunks of type csr_array, expected dense",
         ),
         (lambda: (dask.delayed(X), t), "X must be a dask.array, got Delayed"),
     ],

@@ -375,7 +375,7 @@ FUNCTIONS = [
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_targets_are_checked_and_may_be_a_list(function):
     for wrong, words in [
-        (np.r_[y, 1.0, 1.0], "has 302 entries, but 300 are wanted"),
+        (np.r_[y, 1.0, 1.0], "has 302 entries, expected 300"),
         (np.where(np.arange(300) == 7, np.nan, y), r"contains NaN \(first at index \(7,\)\)"),
         (y[:, None], "must be 1-D"),
         (["up"] * 300, "must hold numbers"),

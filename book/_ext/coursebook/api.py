@@ -69,10 +69,11 @@ def warn_of_module(name: str) -> None:
 def public_names(module: ModuleType) -> list[str]:
     """What a module lists in `__all__` and defines itself, in the order of its text; without a list, all it defines.
 
-    Of the library proper, modules without a list are machinery; the instructors' side has no lists.
+    Of the library proper and of the diagnosis, modules without a list are machinery; the instructors' side has none.
     """
     listed = getattr(module, "__all__", None)
-    if listed is None and not module.__name__.startswith((f"{LIBRARY}.checking", f"{LIBRARY}.course")):
+    without_lists = module.__name__.startswith((f"{LIBRARY}.checking", f"{LIBRARY}.course"))
+    if listed is None and (not without_lists or ".diagnosis" in module.__name__):
         return []
     return [
         name

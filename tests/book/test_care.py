@@ -1,0 +1,25 @@
+"""Where the lectures need care: what an item says, in which reading it is right, what goes wrong, where it is shown."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parents[2] / "book/appendix/care.md").read_text(encoding="utf-8")
+TITLES, TEXTS = zip(*re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S), strict=True)
+ITEMS = {title: text for title, text in zip(TITLES, TEXTS, strict=True) if "our copies" not in title}
+
+
+@pytest.mark.parametrize("title", ITEMS)
+def test_an_item_has_its_four_lines_in_order(title):
+    heads = re.findall(r"^- \*\*([\w ]+?)[:,]?\*\*", ITEMS[title], re.M)
+    assert [head.replace("They are", "It is").replace("They say", "It says") for head in heads] == [
+        "It says", "It is right", "Otherwise", "Shown",
+    ]  # fmt: skip
+    shown = ITEMS[title].split("- **Shown**")[1]
+    assert re.search(r"\{ref\}`sec-[\w-]+`", shown.split("\n\n")[0]), "the section that shows it is named"
+
+
+def test_every_lecture_is_treated():
+    said = " ".join(re.findall(r"- \*\*(?:It says|They say):\*\*.*?(?=\n- )", PAGE, re.S))
+    assert set(re.findall(r"lectures? ([BISKH])\b", said)) == set("BISKH")
