@@ -53,6 +53,8 @@ def _testing_cases(rng: np.random.Generator) -> Iterator[Case]:
 
 def _size_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case((2, monomial_count(2, 2)))
+    yield Case((17, 54), "both cost the same for 81 points")
+    yield Case((14, 33), "the costs for 46 points are nearly the same")
     for most in (30, 300, 2000, 2000):
         d = int(rng.integers(2, 30))
         yield Case((d, d + int(rng.integers(1, most))))

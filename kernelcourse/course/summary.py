@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 import unicodedata
 from collections import defaultdict
@@ -15,6 +16,7 @@ from .similarity import Group, near_identical
 
 NOT_CATALOGUED = "not in the catalogue"
 
+_WHY = re.compile(r"""\bcheck\.why\(\s*["'](\w+)["']\s*\)""")
 _BARS = 12  # at most, in the histogram
 _COLUMNS = 6  # at most, texts of a group of near-identical answers
 _LONGEST_TEXT = 6000  # characters of an answer that are shown
@@ -37,6 +39,7 @@ class PieceRow:
     points: float
     right: int
     written: int
+    explained: int  # to so many: they asked for the second step of a hint
     asked: int
 
     @property
@@ -134,11 +137,17 @@ def _pieces(submissions: Sequence[Submission]) -> list[PieceRow]:
             pieces[0].points,
             right=sum(piece.earned >= piece.points for piece in pieces),
             written=sum(piece.mistake != NOT_WRITTEN for piece in pieces),
+            explained=sum(name in _asked_why(one) for one in submissions),
             asked=len(submissions),
         )
         for name, pieces in results.items()
     ]
     return sorted(rows, key=lambda row: row.share)
+
+
+def _asked_why(submission: Submission) -> set[str]:
+    """The pieces that a student has called `check.why` for, as far as the call still stands in the notebook."""
+    return {name for text in submission.answers.values() for name in _WHY.findall(text)}
 
 
 def _mistakes(everything: Graded, order: Sequence[str]) -> list[MistakeRow]:

@@ -10,6 +10,7 @@ import pytest
 from kernelcourse.checking import Case, Piece, catalogue
 from kernelcourse.checking.calling import Answer, call
 from kernelcourse.checking.cases import case_generator
+from kernelcourse.checking.diagnosis import WORDS
 from kernelcourse.checking.diagnosis.behaviour import probes
 from kernelcourse.checking.diagnosis.dependence import dependence
 from kernelcourse.checking.diagnosis.edits import NUMPY, edits
@@ -18,7 +19,7 @@ from kernelcourse.checking.diagnosis.fingerprints import tables
 from kernelcourse.checking.diagnosis.relations import Known, Pair, relation
 from kernelcourse.course.fingerprints import solutions, table
 from kernelcourse.course.folder import Course
-from tests.hints.__main__ import new_mutants, score_slips
+from tests.hints.__main__ import HEAD, MARKER, new_mutants, score_slips, with_rows
 from tests.hints.operators import mutants
 
 ROOT = Path(__file__).parents[2]
@@ -181,6 +182,10 @@ def test_fingerprints_belong_to_the_solutions_and_do_not_hold_them(source):
             said = repr(kept[one.name].sentences)
             for text in known[one.name].phrases:
                 assert len(text) < 12 or text not in said, f"{one.name} says {text}"
+            for sentence in kept[one.name].sentences:
+                match = sentence.match("2")
+                assert len(match.nudge.split()) <= WORDS, match.nudge
+                assert "{" not in match.why
 
 
 def test_a_table_is_made_again_as_it_was():
@@ -189,6 +194,32 @@ def test_a_table_is_made_again_as_it_was():
     kept = tables("dual_representation")["predict"]
     np.testing.assert_allclose(made.sums, kept.sums, rtol=1e-5, atol=1e-5)
     assert made.sentences == kept.sentences
+
+
+def changed(text):
+    """A function after each change, as text, with the change."""
+    function = ast.parse(text).body[0]
+    for edit in edits(function):
+        with edit.made():
+            yield ast.unparse(function), edit
+    assert ast.unparse(function) == ast.unparse(ast.parse(text).body[0])
+
+
+def test_what_is_forgotten_twice_is_one_change():
+    made = dict(changed("def f(X, Z, W, b):\n    return np.tanh(X @ W + b) @ np.tanh(Z @ W + b).T"))
+    both = made["def f(X, Z, W, b):\n    return np.tanh(X @ W) @ np.tanh(Z @ W).T"]
+    assert (both.kind, len(both.places)) == ("part", 2)
+
+
+def test_no_change_lets_a_list_grow_without_end():
+    text = "def f(D):\n    out = []\n    for row in D:\n        out.append(row.sum())\n    return out"
+    for after, _ in changed(text):
+        assert "out.append(out" not in after and "in out" not in after
+
+
+def test_the_table_of_scores_keeps_the_rows_of_other_assignments():
+    text = f"Words.\n\n{MARKER}\n| 01 | 5 |\n| 02 | 6 |\n"
+    assert with_rows(text, ["| 02 | 7 |"]) == f"Words.\n\n{MARKER}\n{HEAD}\n| 01 | 5 |\n| 02 | 7 |\n"
 
 
 def test_the_scorers_mistakes_are_none_that_the_diagnosis_tries():

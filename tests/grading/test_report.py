@@ -95,9 +95,10 @@ def course(tmp_path_factory):
     graded = Graded(HERE, course, ASSIGNMENT, None)
     right = [record(name) for name in PIECES]
     mistakes = {"gram_matrix": "features_by_features", "predict": "not written"}
+    puzzled = answered(graded, kernel_regression="check.why('gram_matrix')")
     submissions = {
         "ada": (25, right, graded.perfect()),
-        "bob": (20, [record(name, mistakes.get(name)) for name in PIECES], graded.perfect()),
+        "bob": (20, [record(name, mistakes.get(name)) for name in PIECES], puzzled),
         "cy": (22, right, answered(graded, kernel_regression=COPIED)),
         "di": (22, right, answered(graded, kernel_regression=RENAMED)),
         "eve": (0, [record("kernel", "", SCRIPT)], answered(graded, kernel=f"# {SCRIPT}\u202e\n{COPIED}")),
@@ -150,8 +151,8 @@ def test_points_are_the_gradebooks(page):
 
 
 def test_each_piece_has_its_success(page):
-    assert "gram_matrix 1 4 of 7 3 43 %" in section(page, "Pieces")
-    assert "predict 1 3 of 7 3 43 %" in section(page, "Pieces")
+    assert "gram_matrix 1 4 of 7 1 3 43 %" in section(page, "Pieces")
+    assert "predict 1 3 of 7 0 3 43 %" in section(page, "Pieces")
 
 
 def test_mistakes_come_with_hint_and_students(page):

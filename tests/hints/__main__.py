@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 import ast
 import linecache
+import re
+import resource
 import signal
 import sys
 import time
@@ -30,6 +32,9 @@ from kernelcourse.course.folder import Course
 from tests.hints.operators import Mutant, mutants
 
 ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "CONTRIBUTING.md"
+MARKER = "<!-- make hints -->"
+MEMORY = 4 * 2**30  # a mutant that asks for more gets a MemoryError
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 
 
@@ -203,12 +208,21 @@ HEAD = (
 )
 
 
+def with_rows(text, rows):
+    """The text with these rows in the table behind the marker; those of other assignments stay."""
+    before, _, after = text.partition(MARKER)
+    known = {line[:5]: line for line in re.findall(r"^\| \d\d \|.*$", after, re.MULTILINE)}
+    known |= {line[:5]: line for line in rows}
+    return "\n".join([before + MARKER, HEAD, *(known[name] for name in sorted(known))]) + "\n"
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("assignments", nargs="*", help="numbers, such as 01 (default: all)")
     parser.add_argument("--show", action="store_true", help="print every mutant and slip with its hint")
     parser.add_argument("--slips", action="store_true", help="the slips only")
     args = parser.parse_args(arguments)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     course = Course(ROOT)
     equivalent = (
         {
@@ -220,14 +234,15 @@ def main(arguments=None):
         else set()
     )
     print(HEAD)
-    all_scores, all_slips = [], []
+    all_scores, all_slips, rows = [], [], []
     for assignment in course.assignments():
         if args.assignments and assignment[:2] not in args.assignments:
             continue
         (source,) = course.sources(assignment)
         scores = [] if args.slips else list(score_mutants(source.stem, solutions(source), equivalent))
         slips = list(score_slips(source.stem))
-        print(row(assignment[:2], scores, slips), flush=True)
+        rows.append(row(assignment[:2], scores, slips))
+        print(rows[-1], flush=True)
         all_scores += scores
         all_slips += slips
         if args.show:
@@ -235,6 +250,8 @@ def main(arguments=None):
                 mark = " WRONG" if one.wrong else ""
                 print(f"   {one.outcome}{mark} {one.seconds:.2f}s {one.piece} [{one.text}] {one.hint}", file=sys.stderr)
     print(row("all", all_scores, all_slips))
+    if not args.slips:
+        TABLE.write_text(with_rows(TABLE.read_text(encoding="utf-8"), rows), encoding="utf-8")
     print("\nkinds of hints:", dict(Counter(one.outcome for one in all_scores)), file=sys.stderr)
     slow = sorted((one.seconds for one in [*all_scores, *all_slips]), reverse=True)
     print(

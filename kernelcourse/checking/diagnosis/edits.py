@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 NUMPY, ROWS, TICK = "_kernelcourse_numpy", "_kernelcourse_rows", "_kernelcourse_tick"
 TIMES = "_kernelcourse_times"
+OUTSIDE = "outside"
 
 _SOMEWHERE: dict[str, Any] = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
 
@@ -108,6 +109,7 @@ _FAMILIES = (
 )
 _SIZED = {"range", "zeros", "ones", "empty", "eye", "identity", "arange", "full", "comb", "factorial", "perm", "resize"}
 _SMALL = {"minus", "half", "nothing", "one", "plus one", "minus one", "number", "part", "other"}
+_REPEATED = {"minus", "twice", "half", "square", "root", "nothing", "transpose", "operator", "comparison", "number"}
 _NUMBERS = (0, 1, 2, 3, 0.5, -1)
 
 
@@ -123,10 +125,22 @@ class Edit:
     index: int | None
     new: Any  # the node, or a function that makes it: most changes are never made
     detail: str = ""
+    also: tuple[Edit, ...] = ()  # the same at other places
+
+    @property
+    def places(self) -> tuple[ast.AST, ...]:
+        return self.place, *(edit.place for edit in self.also)
 
     @contextlib.contextmanager
     def made(self) -> Iterator[None]:
         """The tree with the change; afterwards it is as it was."""
+        with contextlib.ExitStack() as stack:
+            for edit in (*self.also, self):
+                stack.enter_context(edit._made_here())
+            yield
+
+    @contextlib.contextmanager
+    def _made_here(self) -> Iterator[None]:
         before = getattr(self.holder, self.field)
         new = self.new() if callable(self.new) else self.new
         if self.index is None:
@@ -142,17 +156,68 @@ class Edit:
 
 def edits(function: ast.FunctionDef, more: Sequence[str] = ()) -> Iterator[Edit]:
     """Every change of a function's body. `more` are expressions that may stand in the place of others."""
+    found = list(_single(function, more))
+    yield from found
+    yield from _everywhere(found)
+
+
+def _single(function: ast.FunctionDef, more: Sequence[str]) -> Iterator[Edit]:
     names = _names(function)
-    others = [*names, *more]
-    sizes = _sizes(function)
+    sizes, growing, inner = _sizes(function), _growing(function), _in_loops(function)
     for holder, field, index, node in _places(function):
+        known = [name for name in names if name not in growing] if id(node) in inner else names
         if not isinstance(node, ast.expr):
             yield from _of_statement(node, (holder, field, index))
         elif id(node) in sizes:
-            small = (edit for edit in _of_expression(node, (holder, field, index), (), names) if edit.kind in _SMALL)
+            small = (edit for edit in _of_expression(node, (holder, field, index), (), known) if edit.kind in _SMALL)
             yield from (edit for edit in small if edit.kind != "other" or isinstance(node, ast.Name))
         else:
-            yield from _of_expression(node, (holder, field, index), names, others)
+            yield from _of_expression(node, (holder, field, index), known, [*known, *more])
+
+
+def _everywhere(found: Sequence[Edit]) -> Iterator[Edit]:
+    """The same change at all places that look the same: who forgets a bias once forgets it twice."""
+    groups: dict[Any, list[Edit]] = {}
+    for edit in found:
+        if key := _alike(edit):
+            groups.setdefault(key, []).append(edit)
+    for group in groups.values():
+        inside = [{id(part) for part in ast.walk(edit.place)} for edit in group]
+        nested = any(id(b.place) in parts for a, parts in zip(group, inside, strict=True) for b in group if a is not b)
+        if len(group) > 1 and not nested:
+            first, *rest = group
+            yield replace(first, cost=first.cost + 1, also=tuple(rest))
+
+
+def _alike(edit: Edit) -> Any:
+    """What two changes have in common that one habit leads to, or nothing if it never does."""
+    node = edit.place
+    if edit.kind in ("axis", "keyword", "function"):
+        return edit.kind, edit.detail
+    if edit.kind == "part" and isinstance(node, ast.BinOp):
+        dropped = node.right if edit.detail == "right" else node.left
+        return edit.kind, edit.detail, type(node.op), ast.dump(dropped)
+    if edit.kind == "part" and isinstance(node, ast.Call):
+        return edit.kind, _called(node)
+    if edit.kind in _REPEATED and not isinstance(node, ast.Name):
+        return edit.kind, edit.detail, ast.dump(node)
+    return None
+
+
+def _growing(function: ast.FunctionDef) -> set[str]:
+    """Lists that a loop adds to: with themselves in them, or gone through by their own loop, they never end."""
+    calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
+    attributes = [func for func in calls if isinstance(func, ast.Attribute) and func.attr in ("append", "extend")]
+    found = {func.value.id for func in attributes if isinstance(func.value, ast.Name)}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and isinstance(node.value, (ast.List, ast.ListComp)):
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return found
+
+
+def _in_loops(function: ast.FunctionDef) -> set[int]:
+    loops = [node for node in ast.walk(function) if isinstance(node, (ast.For, ast.While))]
+    return {id(part) for loop in loops for part in ast.walk(loop)}
 
 
 def _sizes(function: ast.FunctionDef) -> set[int]:
@@ -353,6 +418,11 @@ def _regrouped(node: ast.BinOp) -> Iterator[tuple[str, int, ast.expr, str]]:
 
 def _of_call(node: ast.Call) -> Iterator[tuple[str, int, ast.expr, str]]:
     name = _called(node)
+    if len(node.args) == 1 and not node.keywords and isinstance(inner := node.args[0], ast.BinOp):
+        left = _at(node, ast.Call(node.func, [inner.left], []))
+        yield OUTSIDE, 0, _at(node, ast.BinOp(left, inner.op, inner.right)), ""
+        right = _at(node, ast.Call(node.func, [inner.right], []))
+        yield OUTSIDE, 0, _at(node, ast.BinOp(inner.left, inner.op, right)), ""
     for family in _FAMILIES:
         for other in sorted(family - {name}) if name in family else ():
             func = (

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from .behaviour import same
-from .words import change, joined
+from .words import EVERYWHERE, change, joined
 
 _ARRAYS = ("right", "sums", "numbers", "costs", "lines", "line_numbers")
 _MOST = 2  # places that a nudge names
@@ -43,9 +43,11 @@ class Sentence:
         why = f"Your results are exactly those that come with {said[0]}"
         if len(said) > 1:
             why += f"; or, which is the same, with {said[1]}"
-        elif len(self.areas) > 1:
+        repeated = self.changes[0][0].endswith(EVERYWHERE)
+        if len(said) == 1 and len(self.areas) > 1 and not repeated:
             why += "; other changes do the same"
-        return Match(f"Look at {joined(self.areas[:_MOST], 'or at')}.", f"{why}.", self.nodes)
+        areas = joined(self.areas[:_MOST], "and at" if repeated else "or at")
+        return Match(f"Look at {areas}.", f"{why}.", self.nodes)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,10 @@ import numpy as np
 
 from ..calling import Outcome, watched
 from ..comparing import difference
-from .edits import ROWS, Edit, edits, helpers, rows, with_ticks
-from .words import change
+from .edits import OUTSIDE, ROWS, Edit, edits, helpers, rows, with_ticks
+from .words import EVERYWHERE, change
+
+_ONE = 0.06  # seconds for one change: most are done in a thousandth, some would go on for ever
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Source:
         if len(body) != 1 or not isinstance(body[0], ast.FunctionDef) or body[0].decorator_list:
             raise TypeError("only a plain function can be changed")
         self.first = first
-        self.deadline = deadline
+        self.end = deadline
         self.function = with_ticks(body[0])
         self.module = ast.Module([self.function], [])
         free = inspect.getclosurevars(function).nonlocals
@@ -51,7 +53,7 @@ class Source:
 
     def tick(self, *_: Any) -> None:
         """Stop what takes too long; a loop asks, and so does every call."""
-        if time.thread_time() > self.deadline:
+        if time.thread_time() > self.end:
             raise TimeoutError
 
     def run(self, args: tuple[Any, ...]) -> Any:
@@ -83,8 +85,11 @@ def repair(
     ):
         warnings.simplefilter("ignore")
         for edit in sorted(edits(source.function), key=_cost):
+            if edit.kind == OUTSIDE:
+                continue
             if time.thread_time() > deadline or (found and _cost(edit) > _cost(found[0])):
                 break
+            source.end = min(deadline, time.thread_time() + _ONE)
             with edit.made():
                 if _right(source, tried, tolerance):
                     found.append(edit)
@@ -119,10 +124,12 @@ def _right(source: Source, tried: Sequence[tuple[Outcome, Any]], tolerance: floa
 def _place(source: Source, found: Sequence[Edit]) -> Place:
     """The largest place with the plainest change; the lines of the others are named with it."""
     best = max(found, key=lambda edit: (-_order(edit), len(list(ast.walk(edit.place)))))
-    spans = tuple(dict.fromkeys(_span(edit.place) for edit in found if _order(edit) == _order(best)))
+    chosen = [edit for edit in found if _order(edit) == _order(best)]
+    spans = tuple(dict.fromkeys(_span(place) for edit in chosen for place in edit.places))
     text = _shortened(ast.get_source_segment(source.text, best.place) or ast.unparse(best.place))
     lines = tuple(sorted({span[0] for span in spans}))
-    said = change(best.kind, f"`{text}` in line {_span(best.place)[0]}", _detail(best, source.text))
+    kind = best.kind + EVERYWHERE if best.also else best.kind
+    said = change(kind, f"`{text}` in line {_span(best.place)[0]}", _detail(best, source.text))
     return Place(_span(best.place)[0], text, said, lines, spans)
 
 

@@ -64,7 +64,11 @@ CHANGES = {
     "one pass": "one pass only of {it}",
     "last line after the loop": "the last line of {it} after the loop",
     "throughout": "{detail}",
+    "outside": "one operand of {it} outside the parentheses",
 }
+
+
+EVERYWHERE = " everywhere"  # behind a kind: the change is made at all places that look the same
 
 
 def change(kind: str, it: str, detail: str) -> str:
@@ -72,8 +76,14 @@ def change(kind: str, it: str, detail: str) -> str:
 
     >>> change("twice", "the penalty", "")
     'the penalty doubled'
+    >>> change("part everywhere", "the scores", "the bias in the scores")
+    'the bias left out of the scores, and wherever else it stands'
     """
-    return CHANGES[kind].format(it=it, detail=detail.removesuffix(f" in {it}"))
+    repeated = kind.endswith(EVERYWHERE)
+    part, _, whole = detail.partition(" in ")
+    about = part if whole and it.endswith(whole) else detail  # the whole is named once
+    words = CHANGES[kind.removesuffix(EVERYWHERE)].format(it=it, detail=about)
+    return f"{words}, and wherever else it stands" if repeated else words
 
 
 def joined(words: Sequence[str], last: str = "and") -> str:
