@@ -12,8 +12,8 @@ The problems of the page book/dual/representation.md are written in book/_proble
     ### Check
     A block of Python that asserts the answer. Only a problem whose title ends in "(proof)" may go without.
 
-Three directives show them: `{problems} dual/representation` on the page, `{answers}` at the back of the book, and
-`{solutions}` on a page that only the instructors' edition has (`make problems`).
+Three directives show them: `{problems} dual/representation` on the page, `{answers} dual kernels` at the back of the
+book for these parts, and `{solutions}` on a page that only the instructors' edition has (`make problems`).
 """
 
 from __future__ import annotations
@@ -174,13 +174,17 @@ class ProblemsDirective(ProblemDirective):
 
 
 class BookDirective(ProblemDirective):
-    """The problems of the whole book, section by section in the order of the table of contents."""
+    """The problems of the whole book or of the parts that are named, section by section as in the table of contents."""
+
+    optional_arguments = 1
+    final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
         self.env.note_reread()  # sections come and go
+        parts = self.arguments[0].split() if self.arguments else []
         names = [page.docname.removeprefix("book/") for page in self.env.external_site_map.values()]
         found = [name for name in names if Path(self.env.srcdir, f"book/_problems/{name}.md").is_file()]
-        return [self.group(self.section(name)) for name in found]
+        return [self.group(self.section(name)) for name in found if not parts or name.split("/")[0] in parts]
 
     def group(self, section: Section) -> nodes.Element:
         """A section of this page, which links to the page that it belongs to."""
