@@ -89,12 +89,17 @@ def is_whole(site: Path, wanted: str) -> bool:
 
 
 def write_notebooks(folder: Path) -> None:
-    """The released exercises with a first cell for the browser, and the files that belong to them."""
+    """The released exercises with a first cell for the browser, and the files that belong to them.
+
+    All stand in one folder: a download carries the folder in its name, and is to be called as it is handed in.
+    """
     import nbformat
 
+    folder.mkdir()
     for path in sorted((ROOT / "exercises").glob("*/*")):
-        target = folder / path.relative_to(ROOT / "exercises")
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target = folder / path.name
+        if target.exists():
+            raise ValueError(f"two exercises have a file {path.name}: in the browser all stand in one folder")
         if path.suffix != ".ipynb":
             shutil.copy(path, target)
             continue

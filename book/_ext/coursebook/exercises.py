@@ -15,7 +15,7 @@ from docutils import nodes
 from sphinx.addnodes import download_reference
 from sphinx.application import Sphinx
 
-NOTEBOOK = re.compile(r"/exercises/([\w-]+/[\w-]+\.ipynb)")
+NOTEBOOK = re.compile(r"/exercises/([\w-]+/[\w-]+\.ipynb)")  # folder and file
 GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?")
 NOT_BUILT = """<!DOCTYPE html>
 <html lang="en">
@@ -52,7 +52,7 @@ def elsewhere(notebook: str, repository: str, branch: str) -> dict[str, str]:
 
 def buttons(notebook: str, *, to_root: str, repository: str = "", branch: str = "main") -> str:
     """The buttons of a notebook on a page from which `to_root` leads to the folder of the book."""
-    address = escape(f"{to_root}lite/notebooks/index.html?path={notebook}")
+    address = escape(f"{to_root}lite/notebooks/index.html?path={Path(notebook).name}")
     links = [f'<a class="do-exercise" href="{address}">Do the exercise in your browser</a>']
     for name, address in elsewhere(notebook, repository, branch).items():
         links.append(f'<a href="{escape(address)}">Open it on {name}</a>')
@@ -84,14 +84,19 @@ def ancestors(node: nodes.Node) -> list[nodes.Node]:
     return [node.parent, *ancestors(node.parent)] if node.parent is not None else []
 
 
-def say_what_is_missing(app: Sphinx, error: Exception | None) -> None:
+def write_placeholder(book: Path) -> None:
     """Where the site has not been built, the buttons lead to a page that says so."""
-    site = Path(app.outdir, "lite")
-    if error is None and app.builder.name == "html" and not (site / "built.json").exists():
+    site = book / "lite"
+    if not (site / "built.json").exists():
         (site / "notebooks").mkdir(parents=True, exist_ok=True)
         (site / "notebooks/index.html").write_text(NOT_BUILT, encoding="utf-8")
 
 
+def fill_the_place(app: Sphinx, error: Exception | None) -> None:
+    if error is None and app.builder.name == "html":
+        write_placeholder(Path(app.outdir))
+
+
 def setup(app: Sphinx) -> None:
     app.connect("doctree-read", add_buttons)
-    app.connect("build-finished", say_what_is_missing)
+    app.connect("build-finished", fill_the_place)
