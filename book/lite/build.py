@@ -1,8 +1,8 @@
 """Build the exercises in the browser: `make lite`.
 
 The site is a folder of files for any web server: JupyterLite, Python as WebAssembly (Pyodide), numpy, the course's
-library and the released notebooks. It is built in _build/lite, then copied to _build/html/lite, beside the book. Nothing
-in it asks another host. With --online, numpy, scipy and matplotlib come from the official Pyodide distribution.
+library and the released notebooks. It is built in _build/lite, then copied to _build/html/lite, beside the book.
+Nothing in it asks another host. With --online, numpy, scipy and matplotlib come from the official Pyodide distribution.
 
 The file built.json in the site names what it was built from and the hash of every file: a site that is out of date,
 half built or damaged is built again.
@@ -47,10 +47,10 @@ CONFIG = {
     "no_sourcemaps": True,
     "no_unused_shared_packages": True,
 }
-FIRST_CELL = """**You work in your browser.** Python starts with the first cell that you run, which takes up to half a
-minute. *Ctrl+S* saves into this browser on this computer, and nowhere else; clearing the browser's data deletes it.
-**To hand in:** save, then *File › Download*. If a cell does not come to an end, *Kernel › Restart Kernel* stops it: your
-text stays, and you run the cells again from the top."""
+FIRST_CELL = """**You work in your browser.** Python starts with the page, and the first cell may have to wait for it, up to
+half a minute. *Ctrl+S* saves into this browser on this computer, and nowhere else; clearing the browser's data deletes
+it. **To hand in:** save, then *File › Download*. If a cell does not come to an end, *Kernel › Restart Kernel* stops it:
+your text stays, and you run the cells again from the top."""
 
 
 class NotSetUp(RuntimeError):

@@ -20,8 +20,8 @@ KNOWN = {
     "piplite": "BSD-3-Clause",
     "pyodide-kernel": "BSD-3-Clause",
 }
-HEAD = """The exercises in the browser are made of these parts. Each wheel in static/pyodide holds the text of its licence;
-those of JupyterLite's scripts are in the files third-party-licenses.json beside them.
+HEAD = """The exercises in the browser are made of these parts. The text of a wheel's licence is in the wheel, in
+static/pyodide; those of JupyterLite's scripts are in the files third-party-licenses.json beside them.
 
 """
 

@@ -71,7 +71,7 @@ def numpy_wheel(folder: Path, npm_archive: Path) -> Path:
 
 
 def empty_wheel(folder: Path, name: str) -> Path:
-    """A wheel without a module: the kernel wants to find the name at every start; `import` still says what is missing."""
+    """A wheel without a module: the kernel asks for the name at every start. `import` still says that it is missing."""
     return write_wheel(folder, name, "1.0.0", ANY, {})
 
 

@@ -62,6 +62,11 @@ class Lab:
         self.page.evaluate(RUN)
         return self.cells()[number].get("outputs", [])
 
+    def start(self, number: int) -> None:
+        """Run a cell without waiting for its end."""
+        self.page.evaluate(CHOOSE, number)
+        self.page.evaluate("() => { jupyterapp.commands.execute('notebook:run-cell'); }")
+
     def run_new(self, text: str) -> list[dict[str, Any]]:
         """Run a text in a new cell at the end."""
         self.page.evaluate(ADD)
