@@ -47,7 +47,7 @@ CONFIG = {
     "no_sourcemaps": True,
     "no_unused_shared_packages": True,
 }
-FIRST_CELL = """**You work in your browser.** Python starts with the page, and the first cell may have to wait for it, up to
+FIRST_CELL = """**You work in your browser.** Python starts with the page; the first cell may have to wait for it, up to
 half a minute. *Ctrl+S* saves into this browser on this computer, and nowhere else; clearing the browser's data deletes
 it. **To hand in:** save, then *File › Download*. If a cell does not come to an end, *Kernel › Restart Kernel* stops it:
 your text stays, and you run the cells again from the top."""
