@@ -62,9 +62,13 @@ def verdicts(asked: list[list[str]], function: Callable[[str, str], Any]) -> lis
 
 
 def defined(source: str, name: str) -> Any:
-    """The function that a text defines, as a cell would."""
+    """The function that a text defines, as a cell would: errors can show its lines."""
+    import linecache
+
+    file = f"<ipython-input-{len(linecache.cache)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(source, "<cell>", "exec"), namespace)
+    exec(compile(source, file, "exec"), namespace)
     return namespace[name]
 
 

@@ -69,6 +69,6 @@ def test_an_endless_cell_is_stopped_by_a_restart_and_the_text_stays(lab):
     lab.page.wait_for_function("() => jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'busy'")
     lab.page.get_by_role("menuitem", name="Kernel", exact=True).click()
     lab.page.get_by_text("Restart Kernel…", exact=True).click()
-    lab.page.get_by_role("dialog").get_by_role("button", name="Restart").click()
+    lab.page.get_by_role("button", name="Confirm Kernel Restart").click()
     assert "'before' is not defined" in text(lab.run_new("before"))
     assert "".join(lab.cells()[number]["source"]) == "while True:\n    pass"
