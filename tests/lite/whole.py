@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from kernelcourse.checking import catalogue
@@ -15,8 +17,13 @@ from tests.lite.lab import Lab, text
 from tests.lite.test_browser import check_verdicts, in_digits_that_count, said_here
 from tests.lite.verdicts import answers
 
-EVERY = {assignment: list(answers(HERE, assignment)) for assignment in HERE.assignments()}
+ASSIGNMENTS = HERE.assignments()
 SECONDS = 600  # for the calls of one function, on a busy machine
+
+
+@cache
+def every(assignment):
+    return list(answers(HERE, assignment))
 
 
 @pytest.fixture(scope="module")
@@ -30,25 +37,25 @@ def lab(new_window, site):
 
 
 def test_all_answers_are_there():
-    pieces = {(answer.stem, answer.piece) for chosen in EVERY.values() for answer in chosen}
-    assert len(EVERY) == 11
-    for stem, piece in pieces:
-        known = next(one for one in catalogue(stem).PIECES if one.name == piece)
-        kinds = {a.kind for chosen in EVERY.values() for a in chosen if (a.stem, a.piece) == (stem, piece)}
-        assert kinds == {"right", "stub", *(mistake.name for mistake in known.mistakes)}
+    known = [answer for assignment in ASSIGNMENTS for answer in every(assignment)]
+    assert len(ASSIGNMENTS) == 11
+    for stem, piece in {(answer.stem, answer.piece) for answer in known}:
+        kinds = {answer.kind for answer in known if (answer.stem, answer.piece) == (stem, piece)}
+        known_piece = next(one for one in catalogue(stem).PIECES if one.name == piece)
+        assert kinds == {"right", "stub", *(mistake.name for mistake in known_piece.mistakes)}
 
 
-@pytest.mark.parametrize("assignment", EVERY)
+@pytest.mark.parametrize("assignment", ASSIGNMENTS)
 def test_the_browser_says_what_a_computer_says(lab, assignment):
-    check_verdicts(lab, EVERY[assignment])
+    check_verdicts(lab, every(assignment))
 
 
-@pytest.mark.parametrize("assignment", EVERY)
+@pytest.mark.parametrize("assignment", ASSIGNMENTS)
 def test_the_sandbox_says_what_a_notebook_says(assignment, library):  # noqa: F811
     said = []
     session = Session(lambda: Sandbox(library, limits=Limits(seconds=SECONDS), grace=300), seconds=SECONDS)
     try:
-        for answer in EVERY[assignment]:
+        for answer in every(assignment):
             outputs, died = session.run(answer.source)
             assert died is None and not any(output["output_type"] == "error" for output in outputs), outputs
             remote = RemoteFunction(session, answer.piece)
@@ -57,7 +64,7 @@ def test_the_sandbox_says_what_a_notebook_says(assignment, library):  # noqa: F8
             said.append([answer.stem, answer.piece, answer.kind, result.text, result.mistake])
     finally:
         session.end()
-    assert in_digits_that_count(said) == in_digits_that_count(said_here(EVERY[assignment]))
+    assert in_digits_that_count(said) == in_digits_that_count(said_here(every(assignment)))
 
 
 def test_an_endless_cell_is_stopped_by_a_restart_and_the_text_stays(lab):
