@@ -26,8 +26,20 @@ setup: setup-workshop  ## make the virtual environment, with all that any target
 book: setup-book  ## build the book into _build/html
 	$(BIN)/python book/build.py $(FLAGS)
 
+.PHONY: setup-lite
+setup-lite: setup-book  # in .venv/lite: what the exercises in the browser are made of, from PyPI and npm
+	@"$(PYTHON)" book/lite/parts.py
+
+.PHONY: lite
+lite: setup-lite  ## build the exercises in the browser into _build/html/lite (FLAGS=--online for publishing)
+	$(BIN)/python book/lite/build.py $(FLAGS)
+
+.PHONY: lite-test
+lite-test: $(READY) system setup-lite  ## every answer of every exercise in the browser, and an endless loop
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 0 -q tests/lite/whole.py tests/lite $(FLAGS)
+
 .PHONY: serve
-serve: setup-book  ## open the book in a browser and rebuild it on every change
+serve: setup-book  ## open the book and the exercises in a browser, rebuild the book on every change (FLAGS="--port 8421")
 	$(BIN)/python book/serve.py $(FLAGS)
 
 .PHONY: problems
@@ -44,6 +56,7 @@ linkcheck: setup-book  ## check the links that lead out of the book
 
 .PHONY: test
 test: $(READY) system  ## run every test (FLAGS="-k svm" for some)
+	-@$(MAKE) --no-print-directory setup-lite
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q $(FLAGS)
 
 .PHONY: system
@@ -52,6 +65,7 @@ system:  # what the tests need from the system: a browser for the pages
 
 .PHONY: coverage
 coverage: $(READY) system  ## run the tests and report branch coverage of the library
+	-@$(MAKE) --no-print-directory setup-lite
 	@mkdir -p _build/coverage && $(BIN)/python -m coverage erase
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest -n 2 --dist worksteal -q $(FLAGS); tests=$$?; \
 	  $(BIN)/python -m coverage combine --quiet && $(BIN)/python -m coverage report --fail-under=95 && exit $$tests
@@ -82,6 +96,7 @@ data: $(READY)  ## rebuild the measured data from the packages on PyPI and compa
 .PHONY: lock
 lock:  ## resolve requirements.lock again from requirements.txt, to the newest versions
 	@"$(PYTHON)" environment.py lock
+	@"$(PYTHON)" book/lite/parts.py lock
 
 .PHONY: clean
 clean:  ## remove what was built (the virtual environment stays)
@@ -89,6 +104,7 @@ clean:  ## remove what was built (the virtual environment stays)
 
 .PHONY: test-hard
 test-hard: $(READY) system  ## run the tests three times in random order on a busy machine (FLAGS="tests/grading" RUNS=3 SEED=)
+	-@$(MAKE) --no-print-directory setup-lite
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.hard --runs $(or $(RUNS),3) $(if $(SEED),--seed $(SEED)) \
 	  -n 2 --dist worksteal -q $(FLAGS)
 

@@ -115,6 +115,14 @@ def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, f
     return result == 0
 
 
+def copy_pages(out: Path, target: Path) -> None:
+    """Copy the book without the exercises in the browser, which `make lite` builds beside its pages."""
+    from coursebook.exercises import write_placeholder  # Jupyter Book has put it on the path
+
+    shutil.copytree(out, target, ignore=lambda folder, _: {"lite"} if Path(folder) == out else set())
+    write_placeholder(target)
+
+
 def preview(sources: Sequence[str]) -> bool:
     """Build some pages by themselves, with the bibliography. References to other chapters are warnings only."""
     names = [Path(source).resolve().relative_to(ROOT).with_suffix("").as_posix() for source in sources]
@@ -181,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             out = (options.out or BUILD / options.builder).resolve()
             good = build(ROOT / "_toc.yml", out, builder=options.builder, fresh=options.fresh)
             if good and options.copy:
-                shutil.copytree(out, options.copy)
+                copy_pages(out, options.copy)
     print(f"{'done' if good else 'failed'} in {time.perf_counter() - start:.1f} s")
     return 0 if good else 1
 

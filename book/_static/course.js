@@ -5,6 +5,18 @@ if (location.protocol === "file:") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
 
+// Python in the browser needs a server, which a page opened from disk does not have.
+function explainServer() {
+  for (const link of document.querySelectorAll("a.do-exercise")) {
+    const words = document.createElement("span");
+    words.append("To do the exercise in your browser, run ", document.createElement("code"));
+    words.lastChild.append("make serve");
+    words.append(" in the course’s folder, or open the published book: it needs a web server.");
+    link.replaceWith(words);
+  }
+}
+if (location.protocol === "file:") document.addEventListener("DOMContentLoaded", explainServer);
+
 // What scrolls sideways must be reachable by keyboard, and only what scrolls.
 const SCROLLERS = {
   ".formula > .scroll": "Formula",

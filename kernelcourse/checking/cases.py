@@ -41,12 +41,17 @@ class Case:
 
 def with_layouts(cases: Iterable[Case]) -> Iterator[Case]:
     """The cases, then the largest once more as non-contiguous and once as read-only arrays."""
-    cases = list(cases)
+    cases = [replace(case, args=tuple(fresh(arg, _in_64_bits) for arg in case.args)) for case in cases]
     yield from cases
     largest = max(cases, key=lambda case: case.size)
     if any(isinstance(arg, np.ndarray) and arg.ndim for arg in largest.args):
         yield replace(largest, label="arrays that are not contiguous", strided=True)
         yield replace(largest, label="read-only arrays", frozen=True)
+
+
+def _in_64_bits(array: np.ndarray) -> np.ndarray:
+    """Whole numbers as a computer has them: numpy in a browser makes them of 32 bits, where large ones overflow."""
+    return array.astype(np.int64) if array.dtype == np.int32 else array
 
 
 def case_generator(seed: int, piece: str, *, hidden: bool) -> np.random.Generator:

@@ -159,7 +159,8 @@ def shown(value: Any, digits: int = 5) -> str:
     """
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         text = np.array2string(value, precision=digits, suppress_small=digits == 5, threshold=30, edgeitems=2)
-        dtype = "" if value.dtype.kind == "f" else f", dtype {value.dtype}"
+        # whole numbers have 64 bits on a computer and 32 in a browser
+        dtype = {"f": "", "i": ", dtype int"}.get(value.dtype.kind, f", dtype {value.dtype}")
         return f"{text}  shape {value.shape}{dtype}" if value.ndim else text
     if isinstance(value, (float, np.floating)):
         return f"{value:.{digits + 1}g}"

@@ -1,8 +1,10 @@
 """A check of an endless loop ends by itself, on every system."""
 
+import itertools
 import signal
 import sys
 import threading
+import time
 
 import pytest
 
@@ -52,6 +54,16 @@ def test_an_endless_loop_is_told_with_its_line_and_the_other_pieces_are_judged(s
     assert result.mistake == "endless" and (result.earned, result.points) == (0, 1)
     assert "of endless:  " in dict(result.details)["where"]
     assert (sys.gettrace(), signal.getsignal(signal.SIGINT)) == before
+
+
+def test_where_processor_time_is_not_counted_the_clock_decides_and_has_no_patience(monkeypatch):
+    in_a_browser(monkeypatch)
+    clock = itertools.count()
+    monkeypatch.setattr(time, "process_time", lambda: 0.0)
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    with pytest.raises(TookTooLong), time_limit(1000):
+        endless(None)
+    assert 1000 < next(clock) < 2000
 
 
 def test_a_hidden_case_that_never_ends_is_not_shown():
