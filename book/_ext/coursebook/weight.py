@@ -67,8 +67,8 @@ def lighten(app: Sphinx, error: Exception | None) -> None:
     out = Path(app.outdir)
     record = out / PARTS
     parts: dict[str, list[str]] = json.loads(record.read_text()) if record.exists() else {"css": [], "js": []}
-    written = (path for path in sorted(out.rglob("*.html")) if path.relative_to(out).parts[0] not in ("_static", "lite"))
-    pages = {path: path.read_text(encoding="utf-8") for path in written}
+    found = (path for path in sorted(out.rglob("*.html")) if path.relative_to(out).parts[0] not in ("_static", "lite"))
+    pages = {path: path.read_text(encoding="utf-8") for path in found}
     for path, page in pages.items():
         if f'src="{_root(page)}{FONT}' in page:
             pages[path] = _lightened(page, path.name == "search.html", out, parts)
