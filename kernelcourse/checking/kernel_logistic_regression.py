@@ -343,9 +343,9 @@ PIECES = (
         [
             Mistake(
                 point_after_point,
-                "This renews the weights one after the other, each seeing those before it. That is a method too, but "
-                "batch gradient descent computes s(Ka) once for all points and then changes all of a: that is one dual "
-                "step.",
+                "This updates the weights one after another, each with the new values of those before it. That is a "
+                "method too, but batch gradient descent computes s(Ka) once for all points and then changes all of a: "
+                "that is one dual step.",
             ),
             Mistake(
                 predictions_never_renewed,
@@ -375,7 +375,7 @@ PIECES = (
         [
             Mistake(
                 only_its_own_entry,
-                "This renews the entry q_i alone. When a_i grows by δ, all of q = Ka moves: by δ times column i of K; "
+                "This updates the entry q_i alone. When a_i grows by δ, all of q = Ka moves: by δ times column i of K; "
                 "see eq. (4).",
             ),
             Mistake(

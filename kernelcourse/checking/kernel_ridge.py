@@ -696,8 +696,8 @@ PIECES = (
             ),
             Mistake(
                 w_for_free,
-                "These are the answers of a count without what it takes to make w. With a single test point that is "
-                "most of the work.",
+                "Your answers are those of a count that leaves out computing w. With a single test point that is most "
+                "of the work.",
             ),
             Mistake(tie_pays, "At equal counts the primal way takes no fewer multiplications: compare strictly."),
         ],

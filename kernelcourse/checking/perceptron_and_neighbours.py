@@ -534,8 +534,8 @@ PIECES = (
         [
             Mistake(
                 sign_can_be_zero,
-                "This is algorithm 2 as it stands, and where as many neighbours say +1 as −1 its sgn is 0, which is no "
-                "label. There let the nearest neighbour decide, column 0.",
+                "This is algorithm 2 as it stands. Where the vote is a tie, its sgn is 0, which is not a label: there, "
+                "let the nearest neighbour decide, column 0.",
             ),
             Mistake(
                 ties_to_plus,

@@ -202,7 +202,7 @@ _SAME_POINTS = (
     "more of them than inputs."
 )
 _CLOSED_FORM = (
-    "Your coefficients are those of the closed form (K + nγI)⁻¹y, or closer to them than 0.1. Add a vector v to them "
+    "Your coefficients are those of the closed form (K + nγI)⁻¹y, or within 0.1 of them. Add a vector v to them "
     "that changes no value of f: one with Kv = 0."
 )
 _ANOTHER_FUNCTION = (

@@ -341,8 +341,8 @@ PIECES = (
             ),
             Mistake(
                 two_forgotten,
-                "This matches λ D_yKD_yα for the penalty. It is a square, λ αᵀD_yKD_yα in eq. (2), so its derivative "
-                "has a factor 2.",
+                "This matches λ D_yKD_yα as the derivative of the penalty. The penalty is quadratic, λ αᵀD_yKD_yα in "
+                "eq. (2), so its derivative has a factor 2.",
             ),
         ],
     ),

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--term", help="as at the release")
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="how many at a time (default: one per core)")
-    parser.add_argument("--unsafe", action="store_true", help="run students' code with your rights, without a sandbox")
+    parser.add_argument("--unsafe", action="store_true", help="run code with your permissions, without a sandbox")
     parser.add_argument("--write", action="store_true", help="put the new release, results and grades in their places")
     add_course_argument(parser)
 

@@ -63,7 +63,7 @@ def collect(course: Course, assignment: str, path: Path) -> tuple[list[str], lis
                 students = [student for one in who if (student := people.find(one))]
                 if not students:
                     names = printable(" or ".join(who))
-                    lines.append(f"{names}: nobody of the roster is called so; {printable(name)} is left out")
+                    lines.append(f"{names}: no one on the roster has this name; {printable(name)} is left out")
                 for student in students:
                     arrived[student].files[name] = content
                     arrived[student].time = max(arrived[student].time, time)

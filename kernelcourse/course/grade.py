@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cluster", default="", metavar="ADDRESS", help="of a Dask scheduler, or its JSON file")
     parser.add_argument("--resume", action="store_true", help="go on with a run that was interrupted")
     parser.add_argument("--regrade", action="store_true", help="grade again what is graded; manual grades stay")
-    parser.add_argument("--unsafe", action="store_true", help="run students' code with your rights, without a sandbox")
+    parser.add_argument("--unsafe", action="store_true", help="run code with your permissions, without a sandbox")
     add_course_argument(parser)
 
 

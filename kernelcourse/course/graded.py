@@ -200,7 +200,7 @@ def _add_result(submission: Submission, result: Mapping[str, Any]) -> list[Endin
         for ending in result["endings"]
     ]
     if result.get("unsafe"):
-        endings.append(Ending(student, "no sandbox", "Graded with --unsafe: the code ran with your rights."))
+        endings.append(Ending(student, "no sandbox", "Graded with --unsafe: the code ran with your permissions."))
     for notebook in result["notebooks"].values():
         for record in notebook["pieces"]:
             submission.pieces.append(

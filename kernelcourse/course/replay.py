@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--receipt", type=Path, metavar="FILE", help=f"from the feedback (default: {NAME}, if it is there)"
     )
     parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help="for one cell (default: 120)")
-    parser.add_argument("--unsafe", action="store_true", help="without a sandbox, with your rights")
+    parser.add_argument("--unsafe", action="store_true", help="run without a sandbox, with your permissions")
     add_course_argument(parser)
 
 

@@ -69,7 +69,7 @@ class Limits:
     @property
     def overrun(self) -> str:
         """What is said of code that takes longer."""
-        return f"took more than {self.seconds:g} seconds of processor time, or {self.clock:g} by the clock"
+        return f"took more than {self.seconds:g} seconds of processor time, or {self.clock:g} of wall-clock time"
 
     @property
     def resources(self) -> dict[str, int]:

@@ -158,7 +158,7 @@ def _sizes(known: Known, named: str) -> str:
             expected, found = _as_many_as(known, ours), _as_many_as(known, theirs)
             if expected and found:
                 many = "entries" if len(want[0]) == 1 else ("rows", "columns", "layers")[axis]
-                return f"{named} has as many {many} as {found}; as many as {expected} are expected."
+                return f"{named} has as many {many} as {found}, but should have as many as {expected}."
     return ""
 
 
