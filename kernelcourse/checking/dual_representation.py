@@ -611,7 +611,7 @@ PIECES = (
             ),
             Mistake(
                 targets_not_weights,
-                "This weighs the targets t by the kernel. Eq. (11) has the dual weights a, which solve (K + λI)a = t.",
+                "This weights the targets t by the kernel. Eq. (11) has the dual weights a, which solve (K + λI)a = t.",
             ),
         ],
         tolerance=_SOLVE_TOLERANCE,

@@ -219,8 +219,8 @@ def all_weights_shrunk(K, y, order, step, lam):
 # Piece 5: the claim that the weights converge unless a threshold separates the classes
 
 _WRONG_FORM = (
-    "Return three vectors of one length: x, at least four different numbers between −10 and 10; y, labels 0 and 1; "
-    "a, a finite weight for each point."
+    "Return three vectors of the same length: x, at least four different numbers between −10 and 10; y, labels 0 and "
+    "1; a, a finite weight for each point."
 )
 _ONE_THRESHOLD = (
     "Sorted by x, your labels change fewer than three times: that is too easy. The claim is about classes "
@@ -350,7 +350,7 @@ PIECES = (
             Mistake(
                 predictions_never_renewed,
                 "This computes s(Ka) once, before the loop. The predictions change with a: every dual step needs "
-                "them afresh.",
+                "them again.",
             ),
         ],
         tolerance_reason=_DESCENT_REASON,
@@ -380,8 +380,8 @@ PIECES = (
             ),
             Mistake(
                 change_computed_twice,
-                "This computes the change anew for q, after a_i has moved: with λ > 0 it is another number then, and q "
-                "drifts away from Ka. Compute δ of eq. (4) once and use it for both.",
+                "This computes the change again for q, after a_i has moved: with λ > 0 it is then a different number, "
+                "and q drifts away from Ka. Compute δ of eq. (4) once and use it for both.",
             ),
             Mistake(
                 all_weights_shrunk,

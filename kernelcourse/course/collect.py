@@ -70,7 +70,7 @@ def collect(course: Course, assignment: str, path: Path) -> tuple[list[str], lis
     except (OSError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
         raise CourseError(f"{path} cannot be read as a zip file: {error}") from error
     if not arrived and not lines:
-        raise CourseError(f"{path} holds no notebook under a name that Gradescope, Canvas or Moodle gives")
+        raise CourseError(f"no notebook in {path} has a name as Gradescope, Canvas or Moodle write it")
     submitted = course.root / "submitted"
     for student, one in arrived.items():
         _replace(submitted / student / assignment, one.files)

@@ -311,7 +311,7 @@ def patiently(action: Callable[[], T]) -> T:
             if time.monotonic() > deadline:
                 raise GradebookLocked(
                     "another program keeps gradebook.db locked (is the formgrader open, or a copy being made?): close "
-                    "it and say the same with --resume; what is graded is kept"
+                    "it and run the same command with --resume; what is graded is kept"
                 ) from error
             time.sleep(0.2)
 

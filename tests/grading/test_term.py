@@ -106,7 +106,7 @@ def test_lateness_costs_what_the_table_says_and_new_dates_are_seen_at_once(cours
     assert "extended: in time: 0 points off (before: 4)" in capsys.readouterr().err
     assert points(course) == pytest.approx(expected | {"extended": 8, "late": 6})
     page = report(course, ASSIGNMENT)[0].read_text(encoding="utf-8")
-    assert "No collector noted when it came" in page and "extension considered" in page
+    assert "No collector noted when it arrived" in page and "extension considered" in page
     main(["due", ASSIGNMENT, f"{DUE + timedelta(days=60)}", "--course", str(course.root)])
     grade(course, ASSIGNMENT)
     assert points(course) == dict.fromkeys(expected, TOTAL)
@@ -207,7 +207,7 @@ def test_lists_of_the_platforms_come_in_and_tables_of_points_go_out(course, tmp_
     assert lines["ada"] == "kernel 2/2; not-a-kernel 2/2; check-dual 2/4 (by hand)"
     assert lines["bob"] == "no submission" and lines["newcomer"] == "handed in, not graded yet"
     text = page.read_text(encoding="utf-8")
-    assert "1 submission,\n3 enrolled without a grade" in text and "Enrolled, and nothing came." in text
+    assert "1 submission,\n3 enrolled without a grade" in text and "Enrolled, nothing handed in." in text
     (hidden,) = report(course, ASSIGNMENT, anonymous=True)
     text = hidden.read_text(encoding="utf-8")
     assert hidden.name.endswith("-anonymous.html") and "student " in text
@@ -336,7 +336,7 @@ def test_bad_tables_are_refused_in_words(course):
     from kernelcourse.course.policy import LatePolicy
 
     for table, words in (
-        ({"per_week": 1}, "'per_week' is no rule"),
+        ({"per_week": 1}, "'per_week' is not a rule"),
         ({"cap": 2}, "a share from 0 to 1"),
         ({"grace_hours": "one"}, "hours, 0 or more"),
     ):
@@ -346,6 +346,6 @@ def test_bad_tables_are_refused_in_words(course):
     (course.root / "submitted" / "received.csv").write_text(
         f"student,assignment,received\nada,{ASSIGNMENT},soon\n", encoding="utf-8"
     )
-    with pytest.raises(CourseError, match=r"received.csv, line 2: 'soon' is no time"):
+    with pytest.raises(CourseError, match=r"received.csv, line 2: 'soon' is not a time"):
         grade(course, ASSIGNMENT)
     assert main(["due", ASSIGNMENT, "tomorrow at five o'clock, Mars", "--course", str(course.root)]) == 2
