@@ -328,10 +328,10 @@ def in_words(seconds: float) -> str:
     """A span of time.
 
     >>> in_words(0), in_words(90), in_words(100_000)
-    ('in time', '2 minutes late', '1 day 4 hours late')
+    ('on time', '2 minutes late', '1 day 4 hours late')
     """
     if seconds <= 0:
-        return "in time"
+        return "on time"
     minutes = -int(-seconds // 60)
     if minutes < 120:
         return f"{minutes} minute{'' if minutes == 1 else 's'} late"

@@ -103,7 +103,7 @@ def test_lateness_costs_what_the_table_says_and_new_dates_are_seen_at_once(cours
         gradebook.grant_extension(ASSIGNMENT, "late", days=1)
     capsys.readouterr()
     grade(course, ASSIGNMENT)
-    assert "extended: in time: 0 points off (before: 4)" in capsys.readouterr().err
+    assert "extended: on time: 0 points off (before: 4)" in capsys.readouterr().err
     assert points(course) == pytest.approx(expected | {"extended": 8, "late": 6})
     page = report(course, ASSIGNMENT)[0].read_text(encoding="utf-8")
     assert "No collector noted when it arrived" in page and "extension considered" in page
