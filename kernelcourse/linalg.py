@@ -196,5 +196,5 @@ def refuse_negative(eigenvalues: Array) -> None:
     if eigenvalues.min() < -1e-6 * np.abs(eigenvalues).max():
         raise ValueError(
             f"K must be positive semidefinite, but it has the eigenvalue {eigenvalues.min():.3g} "
-            f"beside {eigenvalues.max():.3g}: no kernel makes such a matrix"
+            f"beside {eigenvalues.max():.3g}: no kernel gives such a matrix"
         )

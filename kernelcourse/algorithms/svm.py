@@ -338,7 +338,7 @@ def dual_problem(K: Array, y: Array, lam: float, *, offset: bool) -> Dual:
     if diag.min() < 0:
         refuse_indefinite(K, SLACK * np.abs(diag).max())
     if C > 1e150:
-        raise ValueError(f"lam is too small: C = 1 / (2 n lam) = {C:g} leaves floating point no room, got lam={lam!r}")
+        raise ValueError(f"lam is too small: C = 1 / (2 n lam) = {C:g} is too large for a float, got lam={lam!r}")
     return Dual(K, y, np.minimum(0.0, C * y), np.maximum(0.0, C * y), np.maximum(diag, TINY), offset)
 
 

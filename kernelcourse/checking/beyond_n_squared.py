@@ -296,8 +296,8 @@ PIECES = (
         [
             Mistake(
                 last_block_lost,
-                "Where n is no multiple of the rows of a block, the rows that are left over need one more block: round "
-                "up, not down.",
+                "Where n is not a multiple of the rows of a block, the rows left over need one more block: round up, "
+                "not down.",
             ),
             Mistake(
                 eight_forgotten,
@@ -338,7 +338,7 @@ PIECES = (
         [
             Mistake(
                 earlier_blocks_forgotten,
-                "This returns what the new block gives and drops A and b, which hold all blocks before it: add.",
+                "This returns the sums of the new block alone and drops A and b, which hold all blocks before it: add.",
             ),
             Mistake(
                 mean_of_the_block,
@@ -360,12 +360,12 @@ PIECES = (
             ),
             Mistake(
                 cosines_alone,
-                "Cosines alone do not do: cos a cos b is not cos(a − b). The sines make up for it, since "
+                "Cosines alone are not enough: cos a cos b is not cos(a − b). The sines make up for it, since "
                 "cos(a − b) = cos a cos b + sin a sin b.",
             ),
             Mistake(
                 not_scaled,
-                "The inner products of these rows are sums over the frequencies. A mean is wanted: divide by the "
+                "The inner products of these rows are sums over the frequencies. It should be a mean: divide by the "
                 "square root of their number.",
             ),
         ],

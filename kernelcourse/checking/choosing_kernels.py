@@ -266,7 +266,7 @@ _WRONG_FORM = (
 )
 _SAME_CHOICE = (
     "On your data the training error and the leave-one-out error choose the same width. Without noise a small training "
-    "error is no lie. What can a narrow kernel learn by heart that a neighbouring point does not confirm?"
+    "error does not mislead. What can a narrow kernel learn by heart that a neighbouring point does not confirm?"
 )
 _TOO_CLOSE = (
     "The two errors choose different widths, but the loss is small: the leave-one-out error of the width with the "
@@ -381,7 +381,7 @@ PIECES = (
             ),
             Mistake(
                 luckiest_fold,
-                "This goes by the smallest error in any single fold, and that one was lucky. Average over the folds "
+                "This chooses by the smallest error in any single fold, and that one was lucky. Average over the folds "
                 "(axis 0) first, then look for the minimum.",
             ),
             Mistake(

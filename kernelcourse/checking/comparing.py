@@ -142,7 +142,7 @@ def _set_difference(got: Any, want: set[Any] | frozenset[Any], tolerance: float)
             extra.remove(twin)
     if missing:
         return f"{_named(missing[0])} is missing in the set."
-    return f"{_named(extra[0])} does not belong into the set." if extra else ""
+    return f"{_named(extra[0])} does not belong in the set." if extra else ""
 
 
 def _named(item: Any) -> str:

@@ -479,8 +479,8 @@ PIECES = (
             ),
             Mistake(
                 highest_power_first,
-                "The powers come highest first, as np.vander gives them. The question wants x⁰ in column 0 and x^M in "
-                "column M: np.vander has an option for it.",
+                "The powers come highest first, as np.vander gives them. The question asks for x⁰ in column 0 and x^M "
+                "in column M: np.vander has an option for it.",
             ),
         ],
     ),
@@ -580,7 +580,7 @@ PIECES = (
             ),
             Mistake(
                 summed_up,
-                "This is the one number fᵀKf. Rule (6.14) wants a matrix again, K_nm f(x_n) f(x_m): multiply, but do "
+                "This is the one number fᵀKf. Rule (6.14) gives a matrix again, K_nm f(x_n) f(x_m): multiply, but do "
                 "not sum.",
             ),
         ],
@@ -620,8 +620,8 @@ PIECES = (
             ),
             Mistake(
                 equal_numbers_only,
-                "This multiplies feature i of φ₁ with feature i of φ₂ only (and needs equally many). The product of "
-                "two sums has a term for every pair (i, j); see rule (6.18).",
+                "This multiplies feature i of φ₁ with feature i of φ₂ only (and needs the same number of both). The "
+                "product of two sums has a term for every pair (i, j); see rule (6.18).",
             ),
             Mistake(
                 every_pair_of_points,
@@ -647,7 +647,7 @@ PIECES = (
             ),
             Mistake(
                 f_on_one_side,
-                "The first two steps are right. In the third f stands on one side only; rule (6.14) has it on both, "
+                "The first two steps are right. In the third, f is on one side only; rule (6.14) has it on both, "
                 "f(x) k f(x′), and k(x, x) comes out as 1; see eq. (17).",
             ),
             Mistake(
@@ -670,7 +670,7 @@ PIECES = (
             ),
             Mistake(
                 day_as_angle,
-                "This takes the day itself for the angle, so that a year has 58 turns. One turn a year is the angle "
+                "This takes the day itself for the angle, so that a year has 58 turns. One turn per year is the angle "
                 "2π · day/365.",
             ),
             Mistake(
@@ -729,8 +729,8 @@ PIECES = (
             ),
             Mistake(
                 bits_reversed,
-                "The features are right, but in another order. Feature j belongs to the U that holds universe[i] where "
-                "bit i of j is set; bit 0 is the last binary digit of j: j >> i & 1.",
+                "The features are right, but in the wrong order. Feature j belongs to the U that holds universe[i] "
+                "where bit i of j is set; bit 0 is the last binary digit of j: j >> i & 1.",
             ),
         ],
     ),

@@ -588,7 +588,7 @@ PIECES = (
         [
             Mistake(
                 with_many_points,
-                "This says that the dual pays with many points. Its system is N×N: it pays when N is the smaller one.",
+                "This says that the dual pays off with many points. Its system is N×N: it pays off when N < M.",
             ),
             Mistake(tie_counts, "For N = M both routes cost the same, so neither is cheaper: compare strictly."),
         ],
@@ -611,7 +611,7 @@ PIECES = (
             ),
             Mistake(
                 targets_not_weights,
-                "This weighs the targets t by the kernel. Eq. (11) has the dual weights a, which solve (K + λI)a = t.",
+                "This weights the targets t by the kernel. Eq. (11) has the dual weights a, which solve (K + λI)a = t.",
             ),
         ],
         tolerance=_SOLVE_TOLERANCE,

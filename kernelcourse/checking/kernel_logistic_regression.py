@@ -219,8 +219,8 @@ def all_weights_shrunk(K, y, order, step, lam):
 # Piece 5: the claim that the weights converge unless a threshold separates the classes
 
 _WRONG_FORM = (
-    "Return three vectors of one length: x, at least four different numbers between −10 and 10; y, labels 0 and 1; "
-    "a, a finite weight for each point."
+    "Return three vectors of the same length: x, at least four different numbers between −10 and 10; y, labels 0 and "
+    "1; a, a finite weight for each point."
 )
 _ONE_THRESHOLD = (
     "Sorted by x, your labels change fewer than three times: that is too easy. The claim is about classes "
@@ -343,14 +343,14 @@ PIECES = (
         [
             Mistake(
                 point_after_point,
-                "This renews the weights one after the other, each seeing those before it. That is a method too, but "
-                "batch gradient descent computes s(Ka) once for all points and then changes all of a: that is one dual "
-                "step.",
+                "This updates the weights one after another, each with the new values of those before it. That is a "
+                "method too, but batch gradient descent computes s(Ka) once for all points and then changes all of a: "
+                "that is one dual step.",
             ),
             Mistake(
                 predictions_never_renewed,
                 "This computes s(Ka) once, before the loop. The predictions change with a: every dual step needs "
-                "them afresh.",
+                "them again.",
             ),
         ],
         tolerance_reason=_DESCENT_REASON,
@@ -375,13 +375,13 @@ PIECES = (
         [
             Mistake(
                 only_its_own_entry,
-                "This renews the entry q_i alone. When a_i grows by δ, all of q = Ka moves: by δ times column i of K; "
+                "This updates the entry q_i alone. When a_i grows by δ, all of q = Ka moves: by δ times column i of K; "
                 "see eq. (4).",
             ),
             Mistake(
                 change_computed_twice,
-                "This computes the change anew for q, after a_i has moved: with λ > 0 it is another number then, and q "
-                "drifts away from Ka. Compute δ of eq. (4) once and use it for both.",
+                "This computes the change again for q, after a_i has moved: with λ > 0 it is then a different number, "
+                "and q drifts away from Ka. Compute δ of eq. (4) once and use it for both.",
             ),
             Mistake(
                 all_weights_shrunk,

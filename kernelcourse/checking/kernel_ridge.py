@@ -486,7 +486,7 @@ PIECES = (
             ),
             Mistake(
                 weights_of_the_targets,
-                "a is right. For w you took Xᵀy; it is Xᵀa, the training points weighed by their dual weights.",
+                "a is right. For w you took Xᵀy; it should be Xᵀa, the training points weighted by their dual weights.",
             ),
             Mistake(
                 fitted_values_for_w,
@@ -648,15 +648,15 @@ PIECES = (
             ),
             Mistake(
                 envelope_missing,
-                "The factor exp(−x²/2σ²) in front is missing. These are the features of exp(xz/σ²), no Gaussian yet.",
+                "The factor exp(−x²/2σ²) in front is missing. These are features of exp(xz/σ²), not yet a Gaussian.",
             ),
             Mistake(
                 envelope_too_narrow,
-                "The factor in front is exp(−x²/σ²) here. It is exp(−x²/2σ²): the square (x − z)² is over 2σ².",
+                "Your factor in front is exp(−x²/σ²). It should be exp(−x²/2σ²): (x − z)² is divided by 2σ².",
             ),
             Mistake(
                 sigma_missing_in_the_powers,
-                "The powers are x^j; they are (x/σ)^j, as the exponent xz/σ² is shared by x and z.",
+                "Your powers are x^j; they should be (x/σ)^j, as the exponent xz/σ² is shared by x and z.",
             ),
         ],
         tolerance_reason="powers up to (x/σ)^7 and factorials up to 7! carry 14 digits, and no sum is taken",
@@ -678,7 +678,7 @@ PIECES = (
             ),
             Mistake(
                 w_for_every_test_point,
-                "This makes w anew for every test point. It is the same for all: 2nD once, then 2D a test point.",
+                "This computes w again for every test point. It is the same for all: 2nD once, then 2D per test point.",
             ),
         ],
         tolerance_reason="the answers are whole numbers below 1e11, which floats hold exactly",
@@ -696,8 +696,8 @@ PIECES = (
             ),
             Mistake(
                 w_for_free,
-                "These are the answers of a count without what it takes to make w. With a single test point that is "
-                "most of the work.",
+                "Your answers are those of a count that leaves out computing w. With a single test point that is most "
+                "of the work.",
             ),
             Mistake(tie_pays, "At equal counts the primal way takes no fewer multiplications: compare strictly."),
         ],

@@ -415,7 +415,7 @@ PIECES = (
             ),
             Mistake(
                 counts_forgotten,
-                "This is Σ y_i k(x_i, x), every point counted once. Weigh point i by α_i, the number of mistakes that "
+                "This is Σ y_i k(x_i, x), every point counted once. Weight point i by α_i, the number of mistakes that "
                 "were made on it.",
             ),
             Mistake(
@@ -492,12 +492,12 @@ PIECES = (
             Mistake(
                 own_term_left_out,
                 "The term k(x, x) is missing. It is the same for all x_j, so the order of the neighbours is right, but "
-                "these are no squared distances: they can be negative.",
+                "these are not squared distances: they can be negative.",
             ),
             Mistake(
                 root_taken,
-                "These are the distances. The question is for their squares, which sort alike and cost no root: leave "
-                "the root of line 4 out.",
+                "These are the distances. The question asks for their squares, which sort alike and cost no root: "
+                "leave out the root of line 4.",
             ),
             Mistake(
                 one_minus_the_kernel,
@@ -534,8 +534,8 @@ PIECES = (
         [
             Mistake(
                 sign_can_be_zero,
-                "This is algorithm 2 as it stands, and where as many neighbours say +1 as −1 its sgn is 0, which is no "
-                "label. There let the nearest neighbour decide, column 0.",
+                "This is algorithm 2 as it stands. Where the vote is a tie, its sgn is 0, which is not a label: there, "
+                "let the nearest neighbour decide, column 0.",
             ),
             Mistake(
                 ties_to_plus,

@@ -261,7 +261,7 @@ def _cannot_be_judged(piece: Piece | Claim, outcomes: Sequence[Outcome], hidden:
     elif used := [name for outcome in outcomes for name in outcome.library_calls if name not in piece.allows]:
         problem = f"It calls {used[0].removesuffix('.__post_init__').removesuffix('.__init__')}."
         hint = (
-            "The library already knows how; here you are the one to write it, with numpy alone. "
+            "The library can do this already; here you write it yourself, with numpy alone. "
             "Do compare with the library once yours runs."
         )
         mistake = CALLED_THE_LIBRARY

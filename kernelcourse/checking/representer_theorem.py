@@ -202,7 +202,7 @@ _SAME_POINTS = (
     "more of them than inputs."
 )
 _CLOSED_FORM = (
-    "Your coefficients are those of the closed form (K + nγI)⁻¹y, or closer to them than 0.1. Add a vector v to them "
+    "Your coefficients are those of the closed form (K + nγI)⁻¹y, or within 0.1 of them. Add a vector v to them "
     "that changes no value of f: one with Kv = 0."
 )
 _ANOTHER_FUNCTION = (
@@ -273,7 +273,7 @@ PIECES = (
             ),
             Mistake(
                 length_of_the_coefficients,
-                "This is the length of c, which is no property of the function: the bumps k(z_i, ·) are not "
+                "This is the length of c, which is not a property of the function: the bumps k(z_i, ·) are not "
                 "orthonormal. Eq. (1) with g = f gives ‖f‖² = cᵀKc.",
             ),
         ],
@@ -286,7 +286,7 @@ PIECES = (
         [
             Mistake(
                 values_at_the_points,
-                "These are the values g(x_i). The projection has these values, too, but it is wanted by its "
+                "These are the values g(x_i). The projection has these values, too, but the question asks for its "
                 "coefficients: solve Kβ = (g(x_1), …, g(x_n)), which is eq. (3).",
             ),
         ],
@@ -366,7 +366,7 @@ PIECES = (
             Mistake(
                 descent_in_the_coefficients,
                 "This matches the gradient with respect to α, which has one more factor K. Eq. (6) moves the function: "
-                "read off the coefficient of each k(x_i, ·) on both sides, and no K stands in front.",
+                "read off the coefficient of each k(x_i, ·) on both sides, and there is no K in front.",
             ),
             Mistake(
                 sum_of_residuals,

@@ -292,7 +292,7 @@ PIECES = (
         [
             Mistake(
                 trick_forgotten,
-                "The third count is the second one over again. With the kernel trick an entry of K is an inner product "
+                "The third count is the same as the second. With the kernel trick an entry of K is an inner product "
                 "of the inputs, d numbers and not D: n²d in place of n²D.",
             ),
             Mistake(
@@ -328,8 +328,8 @@ PIECES = (
         [
             Mistake(
                 w_for_nothing,
-                "These are the answers of a comparison of one test point's costs, 2D and 2nd. But w = Φᵀa is not there "
-                "for nothing: it costs 2nD once. Compare 2nD + 2Dm with 2ndm.",
+                "These are the answers of a comparison of one test point's costs, 2D and 2nd. But w = Φᵀa is not "
+                "free: it costs 2nD once. Compare 2nD + 2Dm with 2ndm.",
             ),
             Mistake(
                 lectures_rule,
@@ -399,7 +399,7 @@ PIECES = (
             ),
             Mistake(
                 repeats_on_the_list,
-                "Here a point that is mistaken again comes on the list again and is evaluated again. Its kernel value "
+                "Here a point that is mistaken again enters the list again and is evaluated again. Its kernel value "
                 "is the same: keep each point once, and add y_i to its coefficient.",
             ),
         ],

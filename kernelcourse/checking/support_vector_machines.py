@@ -323,8 +323,8 @@ PIECES = (
             ),
             Mistake(
                 undecided,
-                "This returns 0 where f(x) = 0, as np.sign does, but 0 is no label. A tie counts as +1 here: ask for "
-                "f(x) ≥ 0.",
+                "This returns 0 where f(x) = 0, as np.sign does, but 0 is not a label. A tie counts as +1 here: ask "
+                "for f(x) ≥ 0.",
             ),
         ],
     ),
@@ -341,8 +341,8 @@ PIECES = (
             ),
             Mistake(
                 two_forgotten,
-                "This matches λ D_yKD_yα for the penalty. It is a square, λ αᵀD_yKD_yα in eq. (2), so its derivative "
-                "has a factor 2.",
+                "This matches λ D_yKD_yα as the derivative of the penalty. The penalty is quadratic, λ αᵀD_yKD_yα in "
+                "eq. (2), so its derivative has a factor 2.",
             ),
         ],
     ),
@@ -359,12 +359,12 @@ PIECES = (
             ),
             Mistake(
                 box_without_n,
-                "This matches a box with C = 1/(2λ). Lecture K averages the losses, so a single point has only the "
-                "1/n-th part of that say: C = 1/(2nλ); see eq. (3).",
+                "This matches a box with C = 1/(2λ). Lecture K averages the losses, so a single point has only "
+                "1/n of that weight: C = 1/(2nλ); see eq. (3).",
             ),
             Mistake(
                 old_value_forgotten,
-                "This puts (1 − y_i f(x_i))/k(x_i, x_i) in the place of α_i. Eq. (4) adds it to the old α_i, which is "
+                "This replaces α_i by (1 − y_i f(x_i))/k(x_i, x_i). Eq. (4) adds it to the old α_i, which is "
                 "part of f already.",
             ),
         ],
@@ -377,9 +377,9 @@ PIECES = (
         [
             Mistake(
                 all_at_once,
-                "This computes all y_i f(x_i) once for a pass and then changes all α_i together. One after the other "
-                "is wanted: each step of eq. (4) sees the f that the steps before it have made. (Together they "
-                "overshoot.)",
+                "This computes all y_i f(x_i) once for a pass and then changes all α_i together. They should "
+                "change one after another: each step of eq. (4) sees the f that the steps before it have made. "
+                "(Together they overshoot.)",
             ),
         ],
         tolerance_reason="a step never increases an error in f, so rounding errors of 1e-16 do not grow on the way",

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--term", help="as at the release")
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="how many at a time (default: one per core)")
-    parser.add_argument("--unsafe", action="store_true", help="run students' code with your rights, without a sandbox")
+    parser.add_argument("--unsafe", action="store_true", help="run code with your permissions, without a sandbox")
     parser.add_argument("--write", action="store_true", help="put the new release, results and grades in their places")
     add_course_argument(parser)
 
@@ -43,14 +43,14 @@ def run(args: argparse.Namespace) -> int:
         write(course, amended)
         print(f"{args.assignment}: the new release, results and grades are in their places")
     else:
-        print("Nothing is written yet: say the same with --write.")
+        print("Nothing is written yet: run the same command with --write.")
     return 0
 
 
 def _pair(text: str) -> tuple[str, str]:
     old, sign, new = text.partition("=")
     if not (old and sign and new):
-        raise CourseError(f"--renamed wants OLD=NEW, the names of two cells, and got {text!r}")
+        raise CourseError(f"--renamed expects OLD=NEW, the names of two cells, got {text!r}")
     return old, new
 
 
@@ -224,7 +224,7 @@ def _table(amended: Amended) -> Iterator[str]:
         before = "–" if old is None else f"{old:g}/{once:g}"
         yield f"{student:<{width}}  {before:<8}  {f'{new:g}/{most:g}':<8}  {new - (old or 0):+g}"
     yield f"{amended.assignment}: {len(amended.after)} graded again, points change for {changed}"
-    yield from (f"has no place any more: {line} (--renamed OLD=NEW names one)" for line in amended.lost)
+    yield from (f"no longer has a place: {line} (--renamed OLD=NEW names one)" for line in amended.lost)
 
 
 def write(course: Course, amended: Amended) -> None:

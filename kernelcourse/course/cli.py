@@ -31,7 +31,7 @@ COMMANDS = {
     "new": "start a new assignment",
     "amend": "change an assignment that has been graded",
     "reveal": "publish the hidden inputs of an assignment",
-    "replay": "come to a grade once more",
+    "replay": "repeat the grading of a submission",
 }
 
 

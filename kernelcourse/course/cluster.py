@@ -3,7 +3,7 @@
 Dask's messages are pickles: whoever receives one runs what the sender likes. So the client lives in a process of its
 own, the courier, in a sandbox that sees the network and nothing of the course; between it and the grader goes JSON, of
 which `far.checked` takes what a result can be. The scheduler and the workers must know each other by TLS, unless they
-are on this machine: they are told the secret of the hidden inputs.
+are on this machine: they receive the secret of the hidden inputs.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def on_a_cluster(
             message = _receive(courier, "student")
             student = message["student"]
             if student not in sent:
-                raise CourseError("the cluster sent the result of somebody who was not asked for")
+                raise CourseError("the cluster sent the result of a student who was not asked for")
             handed, trouble = sent.pop(student), str(message.get("trouble", ""))[:5000]
             if not trouble:
                 try:
@@ -94,7 +94,7 @@ def require_security(address: str) -> dict[str, str]:
     if not here:
         raise CourseError(
             f"{address} is not on this machine and not secured: start scheduler and workers with TLS and say tls://…; "
-            "they are told the secret of the hidden inputs, and their results become grades"
+            "they receive the secret of the hidden inputs, and their results become grades"
         )
     return {}
 
@@ -153,9 +153,9 @@ def _receive(courier: subprocess.Popen[str], wanted: str) -> dict[str, Any]:
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
-        raise CourseError("the connection to the Dask cluster was lost: say the same with --resume") from None
+        raise CourseError("the connection to the Dask cluster was lost: run the same command with --resume") from None
     if isinstance(message, dict) and "error" in message:
         raise CourseError(str(message["error"])[:1000])
     if not isinstance(message, dict) or wanted not in message:
-        raise CourseError("the connection to the Dask cluster was lost: say the same with --resume")
+        raise CourseError("the connection to the Dask cluster was lost: run the same command with --resume")
     return message

@@ -63,14 +63,14 @@ def collect(course: Course, assignment: str, path: Path) -> tuple[list[str], lis
                 students = [student for one in who if (student := people.find(one))]
                 if not students:
                     names = printable(" or ".join(who))
-                    lines.append(f"{names}: nobody of the roster is called so; {printable(name)} is left out")
+                    lines.append(f"{names}: no one on the roster has this name; {printable(name)} is left out")
                 for student in students:
                     arrived[student].files[name] = content
                     arrived[student].time = max(arrived[student].time, time)
     except (OSError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
         raise CourseError(f"{path} cannot be read as a zip file: {error}") from error
     if not arrived and not lines:
-        raise CourseError(f"{path} holds no notebook under a name that Gradescope, Canvas or Moodle gives")
+        raise CourseError(f"no notebook in {path} has a name as Gradescope, Canvas or Moodle write it")
     submitted = course.root / "submitted"
     for student, one in arrived.items():
         _replace(submitted / student / assignment, one.files)

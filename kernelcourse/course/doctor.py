@@ -82,7 +82,7 @@ def _namespaces() -> str:
     if os.name != "posix" or sys.platform != "linux":
         return f"Linux has them, and this is {platform.system()}"
     if os.geteuid() == 0:
-        return "not needed: you are root, and students' code runs as a user without rights"
+        return "not needed: you are root, and students' code runs as an unprivileged user"
     limits = {
         "/proc/sys/user/max_user_namespaces": "0",
         "/proc/sys/kernel/unprivileged_userns_clone": "0",
@@ -95,9 +95,9 @@ def _namespaces() -> str:
 def _control_groups() -> str:
     own = _read("/proc/self/cgroup").rpartition("::")[2]
     place = Path("/sys/fs/cgroup") / own.lstrip("/")
-    counted = "sandboxes have limits of their own, and their memory is counted by looking"
+    counted = "each sandbox has its own limits, and its memory is checked at short intervals"
     if not (place / "cgroup.procs").exists():
-        return f"version 2 is not there: {counted}"
+        return f"version 2 is not available: {counted}"
     writable = os.access(place, os.W_OK) and os.access(place / "cgroup.procs", os.W_OK)
     return f"{place} is {'yours, and not used' if writable else 'not yours'}: {counted}"
 

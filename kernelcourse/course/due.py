@@ -49,7 +49,7 @@ def moment(text: str) -> datetime:
     try:
         return datetime.fromisoformat(in_utc(text).removesuffix(" UTC"))
     except ValueError:
-        raise CourseError(f"{text!r} is no time; write one like '2027-03-01 23:59 Europe/Vienna'") from None
+        raise CourseError(f"{text!r} is not a time; write one like '2027-03-01 23:59 Europe/Vienna'") from None
 
 
 def set_due(course: Course, assignment: str, time: str) -> None:

@@ -120,7 +120,7 @@ class Runner:
         try:
             self.client.execute_cell(cell, 0)
         except CellTimeoutError:
-            trouble = f"It did not come to an end: stopped after {PATIENCE * self.seconds:g} seconds by the clock."
+            trouble = f"It did not come to an end: stopped after {PATIENCE * self.seconds:g} s of wall-clock time."
         except DeadKernelError:
             trouble = "It killed the kernel. Does it need more memory than there is?"
         else:

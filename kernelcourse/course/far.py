@@ -69,7 +69,7 @@ def grade_far(text: str) -> str:
         _helper.stdin.flush()
         reply = _helper.stdout.readline()
     if not reply.startswith("{"):
-        raise RuntimeError(json.loads(reply) if reply else "the helper of a worker was killed")
+        raise RuntimeError(json.loads(reply) if reply else "a worker's helper process was killed")
     return reply
 
 
@@ -107,14 +107,14 @@ def checked(reply: str, task: Task, student: str, handed: Handed) -> Graded:
     message = json.loads(reply)
     notebooks = message.get("notebooks") if isinstance(message, dict) else None
     if not isinstance(notebooks, dict) or set(notebooks) != set(task.locked):
-        raise ValueError("a worker sent what is no result")
+        raise ValueError("a worker sent something that is not a result")
 
     def run(stem: str, notebook: Any) -> Any:
         entry = notebooks[stem] if isinstance(notebooks[stem], dict) else {}
         cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
         outputs, endings = entry.get("outputs"), entry.get("endings")
         if not isinstance(outputs, list) or not isinstance(endings, list) or len(outputs) != len(cells):
-            raise ValueError("a worker sent another number of outputs than the notebook has cells")
+            raise ValueError("a worker sent more or fewer outputs than the notebook has cells")
         for number, (cell, sent) in enumerate(zip(cells, outputs, strict=True), start=1):
             cell.outputs, cell.execution_count = clean_outputs(sent, verdicts=_is_check(cell)), number
         shorten(notebook)

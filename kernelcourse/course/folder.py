@@ -27,7 +27,7 @@ class Course:
         for folder in (start, *start.parents):
             if (folder / CONFIG).is_file():
                 return cls(folder)
-        raise CourseError(f"no {CONFIG} in {start} or above it: run this in the course folder, or say --course FOLDER")
+        raise CourseError(f"no {CONFIG} in {start} or above it: run this in the course folder, or use --course FOLDER")
 
     @property
     def solutions(self) -> Path:
@@ -70,5 +70,5 @@ def add_course_argument(parser: argparse.ArgumentParser) -> None:
 def valid_name(name: str) -> str:
     """Refuse assignment names that a file system, a module or nbgrader would choke on."""
     if not re.fullmatch(r"\d\d-[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
-        raise CourseError(f"{name!r} is no name for an assignment: write two digits and words, like 12-string-kernels")
+        raise CourseError(f"{name!r} is not a name for an assignment: use digits and words, like 12-string-kernels")
     return name

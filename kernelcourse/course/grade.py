@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cluster", default="", metavar="ADDRESS", help="of a Dask scheduler, or its JSON file")
     parser.add_argument("--resume", action="store_true", help="go on with a run that was interrupted")
     parser.add_argument("--regrade", action="store_true", help="grade again what is graded; manual grades stay")
-    parser.add_argument("--unsafe", action="store_true", help="run students' code with your rights, without a sandbox")
+    parser.add_argument("--unsafe", action="store_true", help="run code with your permissions, without a sandbox")
     add_course_argument(parser)
 
 
@@ -102,7 +102,7 @@ def _alone(course: Course) -> Iterator[None]:
     try:
         lock = FileLock(folder / "lock").acquire(timeout=PATIENCE)
     except Timeout:
-        raise CourseError(f"another grading of {course.root} is running: wait for its end") from None
+        raise CourseError(f"another grading of {course.root} is running: wait until it ends") from None
     with lock:
         shutil.rmtree(folder / "drafts", ignore_errors=True)  # of a run that was killed
         yield
@@ -254,7 +254,7 @@ class _Run:
 
         handed = self.room.read(student)
         digest, handed.files = handed.digest, {}
-        handed.odd("timeout", "To read and grade it took longer than a submission may take; nothing of it counts.")
+        handed.odd("timeout", "Reading and grading it took longer than a submission may take; none of it counts.")
         graded = grade_submission(self.task, student, handed)
         self._store(replace(graded, result=graded.result | {"digest": digest}))
 

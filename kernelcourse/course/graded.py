@@ -117,7 +117,7 @@ def graded(course: Course, assignment: str) -> Graded:
             enrolled.setdefault(student, Submission(student)).reason = NOT_GRADED
             endings.append(Ending(student, "not graded", "Submitted, but not graded yet."))
     absent = [one for student, one in sorted(enrolled.items()) if student not in submissions]
-    endings += [Ending(one.student, NOTHING, "Enrolled, and nothing came.") for one in absent if one.reason == NOTHING]
+    endings += [Ending(one.student, NOTHING, "Enrolled, nothing handed in.") for one in absent if one.reason == NOTHING]
     variants = read_variants(course.root, assignment)
     for student, submission in submissions.items():
         submission.variant, submission.literals = variants.in_words(student), variants.literals(student)
@@ -183,7 +183,7 @@ def _times(entry: Any, penalty: float) -> list[Ending]:
     if entry.assignment.duedate is None:
         return []
     if entry.timestamp is None:
-        return [Ending(student, "no time stamp", "No collector noted when it came: it counts as in time.")]
+        return [Ending(student, "no time stamp", "No collector noted when it arrived: it counts as on time.")]
     from .merge import in_words, seconds_late  # it loads nbgrader, which no other command has to wait for
 
     late = seconds_late(entry)
@@ -200,7 +200,7 @@ def _add_result(submission: Submission, result: Mapping[str, Any]) -> list[Endin
         for ending in result["endings"]
     ]
     if result.get("unsafe"):
-        endings.append(Ending(student, "no sandbox", "Graded with --unsafe: the code ran with your rights."))
+        endings.append(Ending(student, "no sandbox", "Graded with --unsafe: the code ran with your permissions."))
     for notebook in result["notebooks"].values():
         for record in notebook["pieces"]:
             submission.pieces.append(

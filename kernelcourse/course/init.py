@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     for name, written in init(args.folder).items():
-        print(name if written else f"{name} (is there already: left as it is)")
+        print(name if written else f"{name} (exists already: left as it is)")
     return 0
 
 

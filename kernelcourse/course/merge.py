@@ -311,7 +311,7 @@ def patiently(action: Callable[[], T]) -> T:
             if time.monotonic() > deadline:
                 raise GradebookLocked(
                     "another program keeps gradebook.db locked (is the formgrader open, or a copy being made?): close "
-                    "it and say the same with --resume; what is graded is kept"
+                    "it and run the same command with --resume; what is graded is kept"
                 ) from error
             time.sleep(0.2)
 
@@ -328,10 +328,10 @@ def in_words(seconds: float) -> str:
     """A span of time.
 
     >>> in_words(0), in_words(90), in_words(100_000)
-    ('in time', '2 minutes late', '1 day 4 hours late')
+    ('on time', '2 minutes late', '1 day 4 hours late')
     """
     if seconds <= 0:
-        return "in time"
+        return "on time"
     minutes = -int(-seconds // 60)
     if minutes < 120:
         return f"{minutes} minute{'' if minutes == 1 else 's'} late"

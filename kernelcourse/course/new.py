@@ -32,7 +32,7 @@ def new(course: Course, name: str) -> list[Path]:
     checks = course.solutions / name / FILE
     for path in (source, checks):
         if path.exists():
-            raise CourseError(f"{path} is already there")
+            raise CourseError(f"{path} already exists")
     title = stem.replace("-", " ").capitalize()
     words = {"number": number, "title": title, "title_lower": title.lower(), "stem": stem}
     for path, template in ((source, "notebook.md"), (checks, "checks.txt")):

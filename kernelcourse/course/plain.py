@@ -48,7 +48,7 @@ class Channel:
         try:
             message = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise NotPlain("a message that is no JSON") from error
+            raise NotPlain("a message that is not JSON") from error
         if type(message) is not dict:
             raise NotPlain("a message of another kind")
         return message

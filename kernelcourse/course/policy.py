@@ -31,7 +31,7 @@ class LatePolicy(LateSubmissionPlugin):
         table = proposal["value"]
         for name, value in table.items():
             if name not in _DEFAULT:
-                raise TraitError(f"LatePolicy.table: {name!r} is no rule; there are {', '.join(_DEFAULT)}")
+                raise TraitError(f"LatePolicy.table: {name!r} is not a rule; there are {', '.join(_DEFAULT)}")
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             if not number or value < 0 or (name != "grace_hours" and value > 1):
                 wanted = "hours, 0 or more" if name == "grace_hours" else "a share from 0 to 1"

@@ -93,14 +93,14 @@ class GradeSafely(NbGraderPreprocessor):
     timeout = Float(60, help="seconds of processor time for a cell, or for all calls of one function in a check").tag(
         config=True
     )
-    patience = Float(5, help="times as many seconds by the clock").tag(config=True)
+    patience = Float(5, help="wall-clock limit, as a multiple of the processor time").tag(config=True)
     total = Float(900, help="seconds for a notebook").tag(config=True)
     memory = Integer(2_000_000_000, help="bytes that a student's processes may use together").tag(config=True)
     output = Integer(200_000, help="characters that a cell may show").tag(config=True)
     packages = List(
         Unicode(), ["ipython", "numpy", "scipy", "matplotlib"], help="what a student may import, beside the library"
     ).tag(config=True)
-    unsafe = Bool(False, help="run without a sandbox, with the rights of whoever grades").tag(config=True)
+    unsafe = Bool(False, help="run without a sandbox, with the permissions of the person who grades").tag(config=True)
     shelf = Unicode(help="where the sandboxes' libraries are kept (default: .grading/library)").tag(config=True)
 
     secret = Unicode(help="seed of the hidden cases (default: what .grading/seed holds)").tag(config=True)

@@ -63,7 +63,7 @@ class RemoteFunction(Opaque, Answer):
         except Died as died:
             self.lose(died)
         except NotPlain as error:
-            self.gone = Raised("NotPlain", f"what it returned is no plain data ({error})")
+            self.gone = Raised("NotPlain", f"what it returned is not plain data ({error})")
         return Outcome(case, error=self.gone)
 
     def lose(self, died: Died) -> None:

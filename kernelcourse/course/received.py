@@ -34,7 +34,7 @@ def read_received(submitted: Path, assignment: str = "") -> dict[tuple[str, str]
                     found[row["student"], row["assignment"]] = in_utc(row["received"] or "")
                 except ValueError:
                     where = f"{path}, line {table.line_num}"
-                    raise CourseError(f"{where}: {row['received']!r} is no time; write 2027-03-01 23:59 UTC") from None
+                    raise CourseError(f"{where}: {row['received']!r} is not a time: use 2027-03-01 23:59 UTC") from None
     return found
 
 

@@ -30,10 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="+", metavar="WHAT", help="STUDENT ASSIGNMENT, or NOTEBOOK")
     parser.add_argument("--secret", default="", help="which the instructor has revealed")
     parser.add_argument(
-        "--receipt", type=Path, metavar="FILE", help=f"from the feedback (default: {NAME}, if it is there)"
+        "--receipt", type=Path, metavar="FILE", help=f"from the feedback (default: {NAME}, if it exists)"
     )
     parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help="for one cell (default: 120)")
-    parser.add_argument("--unsafe", action="store_true", help="without a sandbox, with your rights")
+    parser.add_argument("--unsafe", action="store_true", help="run without a sandbox, with your permissions")
     add_course_argument(parser)
 
 
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     elif len(args.what) == 1 and args.secret:
         lines, same = replay_notebook(Path(args.what[0]), args.secret, args.receipt, timeout=args.timeout)
     else:
-        raise CourseError("say `replay STUDENT ASSIGNMENT`, or `replay NOTEBOOK --secret SECRET`")
+        raise CourseError("run `replay STUDENT ASSIGNMENT`, or `replay NOTEBOOK --secret SECRET`")
     print("\n".join(lines))
     return 0 if same else 1
 
@@ -67,7 +67,7 @@ def replay(course: Course, student: str, assignment: str, *, unsafe: bool = Fals
     if verdict(stored) == verdict(again):
         digest = hashlib.sha256(verdict(again)).hexdigest()
         return [*lines, f"{student}, {assignment}: the same verdict, byte for byte (sha256 {digest[:16]})"], True
-    return [*lines, f"{student}, {assignment}: another verdict", *_pieces_that_differ(stored, again)], False
+    return [*lines, f"{student}, {assignment}: the verdict differs", *_pieces_that_differ(stored, again)], False
 
 
 def _differences(stored: Mapping[str, Any], again: Mapping[str, Any]) -> list[str]:
@@ -132,10 +132,10 @@ def _check_promise(path: Path, secret: str) -> list[str]:
     promises = [path.with_name(f"{path.stem}{ending}") for ending in (ENDING, ".commitment.json")]
     promise = next((file for file in promises if file.is_file()), None)
     if promise is None:
-        return ["No file of the release is here that names the secret: it is taken as it was given."]
+        return ["No file of the release names the secret here: it is used as given."]
     named = json.loads(promise.read_bytes())
     if named["commitment"] != commitment(secret):
-        raise CourseError(f"this is not the secret that the release named: {promise.name} has another hash")
+        raise CourseError(f"this is not the secret that the release named: {promise.name} has a different hash")
     hidden = path.with_name(f"{path.stem}{HIDDEN_ENDING}")
     if "hidden" in named:
         if not hidden.is_file():
@@ -177,7 +177,7 @@ def _records(path: Path, timeout: int) -> list[Mapping[str, Any]]:
 
 def _held_against(receipt: Mapping[str, Any], records: list[Mapping[str, Any]], secret: str) -> tuple[list[str], bool]:
     if receipt["commitment"] != commitment(secret):
-        return ["The receipt names another secret: ask your instructor."], False
+        return ["The receipt names a different secret: ask your instructor."], False
     pieces = {name: earned for each in receipt["pieces"].values() for name, (earned, _) in each.items()}
     differing = [
         f"{record['piece']}: {record['earned']:g} here, {pieces[record['piece']]:g} on the receipt"

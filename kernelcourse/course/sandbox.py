@@ -39,7 +39,7 @@ ELSEWHERE = (
     "grading needs bubblewrap, which exists for Linux only: grade on Linux (WSL 2, a virtual machine or a container "
     "will do); all other commands work here as well"
 )
-_TRUST = "say --unsafe if you trust every submission"
+_TRUST = "use --unsafe if you trust every submission"
 _HOME = "/home/student"
 _LIBRARY, _SITE = "/library", "/site"
 _DISKS = ("/tmp", "/dev/shm", _HOME)
@@ -69,7 +69,7 @@ class Limits:
     @property
     def overrun(self) -> str:
         """What is said of code that takes longer."""
-        return f"took more than {self.seconds:g} seconds of processor time, or {self.clock:g} by the clock"
+        return f"took more than {self.seconds:g} seconds of processor time, or {self.clock:g} of wall-clock time"
 
     @property
     def resources(self) -> dict[str, int]:
@@ -249,7 +249,7 @@ class Sandbox:
             raise Died("kernel died", "killed its kernel") from None
         except NotPlain as error:
             self.end()
-            raise Died("too much output", f"sent what is no answer ({error})") from None
+            raise Died("too much output", f"sent something that is not an answer ({error})") from None
 
     def _family(self) -> list[Any]:
         """All processes of the sandbox, that of bubblewrap first."""

@@ -146,9 +146,9 @@ def _find(
     taken = fitting[0]
     submitted.cells[stem], left_out = within_budget(readable[taken], release)
     if len(submitted.cells[stem]) > MOST + len(release.cells):
-        odd("too many cells", f"It has {len(submitted.cells[stem])} cells; of those that were added {MOST} were run.")
+        odd("too many cells", f"It has {len(submitted.cells[stem])} cells; of the added ones, {MOST} were run.")
     if left_out:
-        text = f"Its texts are longer than {BUDGET // 1_000_000} MB together: {left_out} of its cells were left out."
+        text = f"Its texts add up to more than {BUDGET // 1_000_000} MB: {left_out} of its cells were left out."
         odd("too much text", text)
     if len(fitting) > 1:
         if saved.get(taken, 0) // 2 > saved.get(fitting[1], 0) // 2:

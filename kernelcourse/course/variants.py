@@ -60,7 +60,7 @@ class Variants:
             seeds = {int(seed) for text in parts for seed in SEED.findall(text) if len(seed) < 20}
             if seeds and self.seeds[student] not in seeds:
                 whose = next((f"that of {owners[seed]}" for seed in sorted(seeds) if seed in owners), "another")
-                said = f"The notebook is not the student's own but {whose}; it was graded by the student's own numbers."
+                said = f"The notebook is not the student's own but {whose}; it was graded with the student's numbers."
                 found.append(Ending("another variant", said, stem))
         return found
 
@@ -128,6 +128,6 @@ def require_same_values(variants: Variants, assignment: str) -> None:
             if (now := values_of(stem, seed)) != values:
                 given, today = (in_words(each) or "no numbers" for each in (values, now))
                 raise CourseError(
-                    f"{student} was given {given} in {assignment}, and would be given {today} by the PARAMETERS of "
-                    f"today: put them back, or run `kernelcourse amend {assignment}`"
+                    f"{student} was given {given} in {assignment}, and would be given {today} by today's "
+                    f"PARAMETERS: put them back, or run `kernelcourse amend {assignment}`"
                 )

@@ -112,7 +112,7 @@ class Subsequence(ObjectKernel):
     def __post_init__(self) -> None:
         decay = real(self.decay, "decay", above=0)
         if decay > 1:
-            raise ValueError(f"decay must be in (0, 1], got {decay:g}: above 1 a gap would count in favour")
+            raise ValueError(f"decay must be in (0, 1], got {decay:g}: above 1 a gap would raise the value")
         size = whole(self.size, "size", at_least=1)
         _set(self, size=size, decay=decay, alphabet=_alphabet(self.alphabet))
 

@@ -96,7 +96,7 @@ class TfIdf(CountKernel):
         bags = BagOfWords().prepare(documents, "documents")
         holding = Counter(word for bag in bags for word in bag)
         if not holding:
-            raise ValueError("documents hold no word at all: there is nothing to weigh")
+            raise ValueError("documents hold no word at all: there is nothing to weight")
         return cls({word: 1 + log((1 + len(bags)) / (1 + n)) for word, n in holding.items()}, unseen=unseen)
 
     @cached_property

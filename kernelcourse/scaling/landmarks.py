@@ -17,7 +17,7 @@ __all__ = ["kmeans_landmarks", "leverage_landmarks", "leverage_scores", "uniform
 
 def _count(m: int, n: int) -> int:
     if whole(m, "m", at_least=1) > n:
-        raise ValueError(f"m must be at most the number of points: there are no {m} landmarks among n_samples={n}")
+        raise ValueError(f"m must be at most the number of points: got {m} landmarks for n_samples={n}")
     return int(m)
 
 

@@ -152,8 +152,8 @@ def random_fourier(kernel: Any, d: int, m: int, *, rng: Any = None) -> FourierFe
     if kind is Laplacian:
         return FourierFeatures(rng.standard_cauchy(size=(d, half)) / kernel.h)
     raise ValueError(
-        f"no spectral density is known for {kernel!r:.80}: random Fourier features exist here for Gaussian, "
-        "Exponential, Matern, RationalQuadratic and Laplacian. Landmarks serve every kernel"
+        f"no spectral density is known for {kernel!r:.80}: random Fourier features are available for "
+        "Gaussian, Exponential, Matern, RationalQuadratic and Laplacian. Landmarks work with every kernel"
     )
 
 

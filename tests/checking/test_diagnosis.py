@@ -105,7 +105,7 @@ def test_a_sandbox_and_hidden_inputs_get_no_diagnosis():
         (lambda X: 1.7 * X, "1.7 times what is expected"),
         (lambda X: X + 0.25, "0.25 too large"),
         (lambda X: X**2, "the square of"),
-        (lambda X: X[::-1], "reversed order"),
+        (lambda X: X[::-1], "reverse order"),
         (lambda X: X.sum(), "the sum of"),
         (lambda X: np.where(np.eye(*X.shape), 0, X), "only the diagonal is wrong"),
         (lambda X: 0 * X + 3, "is 3, whatever the input is"),
@@ -135,7 +135,7 @@ def test_parts_of_a_tuple_are_looked_at_one_by_one():
     pairs = [Pair(Case((X,)), (X, 2 * X), (X, X + 1)) for X in rng.normal(size=(3, 4))]
     assert relation(Known(pairs, ["X"], 1e-9)).startswith("Your first value is right.")
     turned = [Pair(pair.case, pair.want[::-1], pair.want) for pair in pairs]
-    assert relation(Known(turned, ["X"], 1e-9)) == "The 2 values are right, but they come in another order."
+    assert relation(Known(turned, ["X"], 1e-9)) == "The 2 values are right, but they are in the wrong order."
 
 
 @pytest.mark.parametrize(

@@ -76,10 +76,10 @@ def test_a_missing_module_says_what_helps(command, module, system, words, monkey
 
 @pytest.mark.parametrize("name", ["string-kernels", "11_strings", "11-", "../11-x", "11-Strings", "11-a+b"])
 def test_new_refuses_names_that_would_break(name):
-    with pytest.raises(CourseError, match="is no name for an assignment"):
+    with pytest.raises(CourseError, match="is not a name for an assignment"):
         new(HERE, name)
 
 
 def test_new_does_not_overwrite():
-    with pytest.raises(CourseError, match="is already there"):
+    with pytest.raises(CourseError, match="already exists"):
         new(HERE, "01-dual-representation")

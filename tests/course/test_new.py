@@ -45,7 +45,7 @@ def test_nothing_that_is_there_is_written_over(course, mine):
     path = course.root / mine
     path.parent.mkdir(parents=True)
     path.write_text("mine")
-    with pytest.raises(CourseError, match="already there"):
+    with pytest.raises(CourseError, match="already exists"):
         new.new(course, "12-string-kernels")
     assert path.read_text() == "mine"
     assert {p.name for p in course.root.rglob("*") if p.is_file()} == {"nbgrader_config.py", path.name}

@@ -235,7 +235,7 @@ def test_a_file_of_checks_that_is_none_is_named(tmp_path, monkeypatch):
 def test_init_writes_over_nothing(tmp_path, capsys):
     (tmp_path / "students.csv").write_text("mine")
     assert main(["init", str(tmp_path)]) == 0
-    assert "students.csv (is there already: left as it is)" in capsys.readouterr().out
+    assert "students.csv (exists already: left as it is)" in capsys.readouterr().out
     assert (tmp_path / "students.csv").read_text() == "mine"
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert not any(init(tmp_path).values())

@@ -103,10 +103,10 @@ def test_lateness_costs_what_the_table_says_and_new_dates_are_seen_at_once(cours
         gradebook.grant_extension(ASSIGNMENT, "late", days=1)
     capsys.readouterr()
     grade(course, ASSIGNMENT)
-    assert "extended: in time: 0 points off (before: 4)" in capsys.readouterr().err
+    assert "extended: on time: 0 points off (before: 4)" in capsys.readouterr().err
     assert points(course) == pytest.approx(expected | {"extended": 8, "late": 6})
     page = report(course, ASSIGNMENT)[0].read_text(encoding="utf-8")
-    assert "No collector noted when it came" in page and "extension considered" in page
+    assert "No collector noted when it arrived" in page and "extension considered" in page
     main(["due", ASSIGNMENT, f"{DUE + timedelta(days=60)}", "--course", str(course.root)])
     grade(course, ASSIGNMENT)
     assert points(course) == dict.fromkeys(expected, TOTAL)
@@ -207,7 +207,7 @@ def test_lists_of_the_platforms_come_in_and_tables_of_points_go_out(course, tmp_
     assert lines["ada"] == "kernel 2/2; not-a-kernel 2/2; check-dual 2/4 (by hand)"
     assert lines["bob"] == "no submission" and lines["newcomer"] == "handed in, not graded yet"
     text = page.read_text(encoding="utf-8")
-    assert "1 submission,\n3 enrolled without a grade" in text and "Enrolled, and nothing came." in text
+    assert "1 submission,\n3 enrolled without a grade" in text and "Enrolled, nothing handed in." in text
     (hidden,) = report(course, ASSIGNMENT, anonymous=True)
     text = hidden.read_text(encoding="utf-8")
     assert hidden.name.endswith("-anonymous.html") and "student " in text
@@ -257,7 +257,7 @@ def test_zip_files_of_the_platforms_are_unpacked_with_their_times(course, tmp_pa
     archive = zipped(tmp_path / "gradescope.zip", files)
     assert main(["collect", ASSIGNMENT, archive, "--course", str(course.root)]) == 0
     said = capsys.readouterr().out
-    assert "12 or nobody@x.org or Nobody: nobody of the roster is called so" in said and "2 submissions" in said
+    assert "12 or nobody@x.org or Nobody: no one on the roster has this name" in said and "2 submissions" in said
     assert (course.root / "submitted" / "bob" / ASSIGNMENT / f"{STEM}.ipynb").read_text() == "right"
     found = {path.parent for path in tmp_path.rglob("evil.ipynb")}
     assert found == {course.root / "submitted" / student / ASSIGNMENT for student in ("ada", "bob")}
@@ -336,7 +336,7 @@ def test_bad_tables_are_refused_in_words(course):
     from kernelcourse.course.policy import LatePolicy
 
     for table, words in (
-        ({"per_week": 1}, "'per_week' is no rule"),
+        ({"per_week": 1}, "'per_week' is not a rule"),
         ({"cap": 2}, "a share from 0 to 1"),
         ({"grace_hours": "one"}, "hours, 0 or more"),
     ):
@@ -346,6 +346,6 @@ def test_bad_tables_are_refused_in_words(course):
     (course.root / "submitted" / "received.csv").write_text(
         f"student,assignment,received\nada,{ASSIGNMENT},soon\n", encoding="utf-8"
     )
-    with pytest.raises(CourseError, match=r"received.csv, line 2: 'soon' is no time"):
+    with pytest.raises(CourseError, match=r"received.csv, line 2: 'soon' is not a time"):
         grade(course, ASSIGNMENT)
     assert main(["due", ASSIGNMENT, "tomorrow at five o'clock, Mars", "--course", str(course.root)]) == 2

@@ -276,7 +276,7 @@ def test_landmarks_are_different_rows_in_order(n, seed, data):
 
 @pytest.mark.parametrize("choose", [kmeans_landmarks, lambda X, m: uniform_landmarks(len(X), m)])
 def test_more_landmarks_than_points(choose):
-    with pytest.raises(ValueError, match="no 5 landmarks among n_samples=4"):
+    with pytest.raises(ValueError, match="got 5 landmarks for n_samples=4"):
         choose(X[:4], 5)
 
 

@@ -179,7 +179,7 @@ def test_clone_and_pickle(model):
 @pytest.mark.parametrize("model", LANDMARK_MODELS, ids=repr)
 def test_more_landmarks_than_points_are_refused(model):
     for landmarks in ("uniform", "leverage"):
-        with pytest.raises(ValueError, match="no 151 landmarks among n_samples=150"):
+        with pytest.raises(ValueError, match="got 151 landmarks for n_samples=150"):
             clone(model).set_params(m=151, landmarks=landmarks).fit(X, t if is_regressor(model) else y)
 
 

@@ -191,12 +191,12 @@ def _attribute(node: ast.Attribute, frame: FrameType) -> str:
     try:
         value = _value(node.value, frame)
     except Exception:  # noqa: BLE001 - then only its name is known
-        return f"`{ast.unparse(node.value)}` has nothing that is called `{node.attr}`."
+        return f"`{ast.unparse(node.value)}` has nothing called `{node.attr}`."
     near = difflib.get_close_matches(node.attr, dir(value), n=1, cutoff=0.6)
     hint = f" Did you mean `{near[0]}`?" if near else ""
     if hasattr(value, "__name__") and not isinstance(value, type):
-        return f"`{value.__name__}` has nothing that is called `{node.attr}`.{hint}"
-    return f"{_described(node.value, frame)} and has nothing that is called `{node.attr}`.{hint}"
+        return f"`{value.__name__}` has nothing called `{node.attr}`.{hint}"
+    return f"{_described(node.value, frame)} and has nothing called `{node.attr}`.{hint}"
 
 
 def _of_operator(node: ast.BinOp, frame: FrameType) -> str:

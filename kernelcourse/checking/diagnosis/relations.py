@@ -82,7 +82,7 @@ def _of_tuples(known: Known, strong: bool) -> str:
     wrong = [i for i, part in enumerate(parts) if not all(part.right(pair) for pair in part.pairs)]
     for order in itertools.permutations(range(count)) if count <= 4 else ():
         if list(order) != list(range(count)) and known.always(partial(_in_order, order)):
-            return f"The {count} values are right, but they come in another order."
+            return f"The {count} values are right, but they are in the wrong order."
     said = [_of_arrays(parts[i], f"your {_ORDINALS[i]} value", strong) for i in wrong]
     right = [_ORDINALS[i] for i in range(count) if i not in wrong]
     start = f"Your {joined(right)} {'value is' if len(right) == 1 else 'values are'} right. " if right else ""
@@ -105,7 +105,7 @@ def _of_words(known: Known) -> str:
     if len(answers) == 1:
         return f"It answers {answers.pop()} to every input."
     if len(wrong) == len(known.pairs) > 2:
-        return "It gives the other answer on every input: is the condition turned round?"
+        return "It gives the other answer on every input: is the condition reversed?"
     if len({str(pair.got) for pair in wrong}) == 1:
         return f"Every wrong answer is {wrong[0].got} where {wrong[0].want} is expected; it never errs the other way."
     return ""
@@ -158,7 +158,7 @@ def _sizes(known: Known, named: str) -> str:
             expected, found = _as_many_as(known, ours), _as_many_as(known, theirs)
             if expected and found:
                 many = "entries" if len(want[0]) == 1 else ("rows", "columns", "layers")[axis]
-                return f"{named} has as many {many} as {found}; as many as {expected} are expected."
+                return f"{named} has as many {many} as {found}, but should have as many as {expected}."
     return ""
 
 
@@ -203,7 +203,7 @@ def _transforms(known: Known) -> Iterator[tuple[str, Callable[[Pair], Any]]]:
     yield "{it} is the logarithm of what is expected.", lambda p: np.log(_want(p))
     yield "{it} is the absolute value of what is expected.", lambda p: np.abs(_want(p))
     yield "{it} is what is expected, rounded to whole numbers.", lambda p: np.rint(_want(p))
-    yield "{it} is what is expected, cut off to whole numbers.", lambda p: np.trunc(_want(p))
+    yield "{it} is what is expected, truncated to whole numbers.", lambda p: np.trunc(_want(p))
     yield "{it} is what is expected, with negative values set to zero.", lambda p: np.maximum(_want(p), 0)
     yield from _layouts()
 
@@ -214,7 +214,7 @@ _WITH_NUMBER: tuple[tuple[str, Callable[[np.ndarray, float], np.ndarray]], ...] 
     ("{it} is `NAME`² times what is expected.", lambda want, v: want * v**2),
     ("{it} is what is expected, divided by `NAME`².", lambda want, v: want / v**2),
     ("{it} is what is expected, plus `NAME`.", lambda want, v: want + v),
-    ("{it} is what is expected, less `NAME`.", lambda want, v: want - v),
+    ("{it} is what is expected, minus `NAME`.", lambda want, v: want - v),
 )
 
 
@@ -224,21 +224,21 @@ def _with_number(wrong: Callable[[np.ndarray, float], np.ndarray], i: int, pair:
 
 def _layouts() -> Iterator[tuple[str, Callable[[Pair], Any]]]:
     yield "{it} is the transpose of what is expected.", lambda p: _want(p).T if _want(p).ndim == 2 else None
-    yield "{it} has the right numbers, in reversed order.", lambda p: _want(p)[::-1]
-    yield "{it} has the right columns, in reversed order.", lambda p: _want(p)[:, ::-1]
-    yield "{it} has the right numbers in another order.", lambda p: _reordered(p)
+    yield "{it} has the right numbers, in reverse order.", lambda p: _want(p)[::-1]
+    yield "{it} has the right columns, in reverse order.", lambda p: _want(p)[:, ::-1]
+    yield "{it} has the right numbers in the wrong order.", lambda p: _reordered(p)
     yield (
-        "{it} has the right numbers in another shape.",
+        "{it} has the right numbers in the wrong shape.",
         lambda p: _want(p).reshape(np.shape(p.got)),
     )
     yield "{it} is the sum of the expected numbers.", lambda p: _want(p).sum()
     yield "{it} is the mean of the expected numbers.", lambda p: _want(p).mean()
     yield "{it} sums the expected matrix over its rows.", lambda p: _want(p).sum(axis=0)
     yield "{it} sums the expected matrix over its columns.", lambda p: _want(p).sum(axis=1)
-    yield "{it} adds up the expected numbers on the way (a cumulative sum).", lambda p: np.cumsum(_want(p))
+    yield "{it} is the cumulative sum of the expected numbers.", lambda p: np.cumsum(_want(p))
     yield "{it} is only the diagonal of what is expected.", lambda p: np.diag(_want(p)) if _want(p).ndim == 2 else None
-    yield "{it} lacks the last number of what is expected.", lambda p: _want(p)[:-1]
-    yield "{it} lacks the first number of what is expected.", lambda p: _want(p)[1:]
+    yield "{it} is what is expected, without the last number.", lambda p: _want(p)[:-1]
+    yield "{it} is what is expected, without the first number.", lambda p: _want(p)[1:]
 
 
 def _reordered(pair: Pair) -> np.ndarray | None:
@@ -391,9 +391,9 @@ _PARTS: tuple[tuple[str, Callable[[np.ndarray], Any]], ...] = (
     ("{it} is right on the diagonal; what is wrong lies off it.", _diagonal),
     ("{it} is wrong in its last entry or row only.", lambda m: (m[:-1], m[-1:]) if m.ndim else None),
     ("{it} is wrong in its first entry or row only.", lambda m: (m[1:], m[:1]) if m.ndim else None),
-    ("{it} is right in its first entry or row, and then no more.", lambda m: (m[:1], m[1:]) if m.ndim else None),
+    ("{it} is right in its first entry or row only.", lambda m: (m[:1], m[1:]) if m.ndim else None),
     ("{it} is right in its last entry or row only.", lambda m: (m[-1:], m[:-1]) if m.ndim else None),
     ("{it} is wrong in its last column only.", lambda m: (m[:, :-1], m[:, -1:]) if m.ndim == 2 else None),
     ("{it} is wrong in its first column only.", lambda m: (m[:, 1:], m[:, :1]) if m.ndim == 2 else None),
-    ("{it} is right in its first column, and then no more.", lambda m: (m[:, :1], m[:, 1:]) if m.ndim == 2 else None),
+    ("{it} is right in its first column only.", lambda m: (m[:, :1], m[:, 1:]) if m.ndim == 2 else None),
 )

@@ -155,7 +155,7 @@ def _detail(edit: Edit, text: str) -> str:
         return {"attribute": f"`.{getattr(node, 'attr', '')}`"}.get(edit.detail, f"the {edit.detail}")
     if edit.kind == "function":
         old, new = edit.detail.split()
-        return f"`{new}` in the place of `{old}`"
+        return f"`{new}` instead of `{old}`"
     return f"`{edit.detail}`" if edit.detail else ""
 
 

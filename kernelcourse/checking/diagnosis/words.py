@@ -23,7 +23,7 @@ CHANGES = {
     "complement": "1 minus {it}",
     "exp": "the exponential of {it}",
     "log": "the logarithm of {it}",
-    "backwards": "{it} in reversed order",
+    "backwards": "{it} in reverse order",
     "sum": "the sum of {it}",
     "mean": "the mean of {it}",
     "diagonal": "only the diagonal of {it}",
@@ -34,17 +34,17 @@ CHANGES = {
     "over": "{it} divided by {detail}",
     "matrix times": "{it} multiplied, as a matrix, by {detail}",
     "factor": "{it} multiplied by {detail}",
-    "operator": "another operator, {detail}, in {it}",
+    "operator": "the operator {detail} in {it}",
     "turned": "the two sides of {it} exchanged",
     "grouping": "other parentheses in {it}",
     "comparison": "the comparison {detail} in {it}",
     "connective": "`and` and `or` exchanged in {it}",
-    "number": "the number {detail} in the place of {it}",
+    "number": "the number {detail} instead of {it}",
     "function": "{detail} in {it}",
     "order of arguments": "the two arguments of {it} exchanged",
-    "order of values": "another order of the values in {it}",
+    "order of values": "the values in {it} in a different order",
     "order of indices": "the two indices of {it} exchanged",
-    "row for column": "a column in the place of a row in {it}",
+    "row for column": "a column instead of a row in {it}",
     "keyword": "no {detail} in {it}",
     "axis": "axis {detail} in {it}",
     "one less": "one step less in {it}",
@@ -54,13 +54,13 @@ CHANGES = {
     "once": "one step only in {it}",
     "bound": "one bound less in {it}",
     "part": "{detail} left out of {it}",
-    "other": "{detail} in the place of {it}",
+    "other": "{detail} instead of {it}",
     "left out": "{it} left out",
     "set": "{it} that sets the value and does not add to it",
     "added": "{it} that adds to the value and does not replace it",
-    "always": "{it} done always, whatever its condition says",
+    "always": "{it} always done, whatever its condition says",
     "never": "{it} never done",
-    "condition turned": "the condition of {it} turned round",
+    "condition turned": "the condition of {it} reversed",
     "one pass": "one pass only of {it}",
     "last line after the loop": "the last line of {it} after the loop",
     "throughout": "{detail}",
@@ -77,13 +77,13 @@ def change(kind: str, it: str, detail: str) -> str:
     >>> change("twice", "the penalty", "")
     'the penalty doubled'
     >>> change("part everywhere", "the scores", "the bias in the scores")
-    'the bias left out of the scores, and wherever else it stands'
+    'the bias left out of the scores, and wherever else it appears'
     """
     repeated = kind.endswith(EVERYWHERE)
     part, _, whole = detail.partition(" in ")
     about = part if whole and it.endswith(whole) else detail  # the whole is named once
     words = CHANGES[kind.removesuffix(EVERYWHERE)].format(it=it, detail=about)
-    return f"{words}, and wherever else it stands" if repeated else words
+    return f"{words}, and wherever else it appears" if repeated else words
 
 
 def joined(words: Sequence[str], last: str = "and") -> str:
