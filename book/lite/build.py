@@ -130,7 +130,7 @@ def write_pyodide(folder: Path, *, online: bool) -> None:
         lock.write(lock.online(official, list(folder.glob("*.whl"))), folder)
         return
     for wheel in parts.PARTS.glob("*.whl"):
-        shutil.copy(wheel, folder)
+        wheels.shipped(wheel, folder)
     wheels.numpy_wheel(folder, checked(parts.archive("@emscripten-forge/numpy")))
     wheels.standin_wheel(folder)
     for name in ("ssl", "sqlite3"):

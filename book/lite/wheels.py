@@ -22,6 +22,8 @@ LEFT_OUT = re.compile(
     r"|/_simd\.|/_(?!multiarray)\w+_tests\."
 )
 
+STUBS = re.compile(r"^jedi/third_party/(django-stubs|typeshed/third_party)/|^jedi-[^/]*/RECORD$")
+
 # This numpy calls backtrace(), which Pyodide does not have: the first large temporary (256 KiB or more) would end the
 # kernel. numpy asks who its callers are to learn whether it may reuse a temporary; the answer 0 means "unknown", and it
 # reuses none. So here is a WebAssembly side module with one function, backtrace(i32, i32) -> i32, that returns 0.
@@ -68,6 +70,16 @@ def numpy_wheel(folder: Path, npm_archive: Path) -> Path:
             if found and member.isfile() and not LEFT_OUT.search(name):
                 files[name] = archive.extractfile(member).read()  # type: ignore[union-attr]
     return write_wheel(folder, "numpy", "2.0.1", PYODIDE, files)
+
+
+def shipped(wheel: Path, folder: Path) -> Path:
+    """A copy of a wheel, without the descriptions of Django and others that jedi carries for completing names."""
+    target = folder / wheel.name
+    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as part:
+        for file in whole.infolist():
+            if not STUBS.search(file.filename):
+                part.writestr(zipfile.ZipInfo(file.filename, EPOCH), whole.read(file), zipfile.ZIP_DEFLATED)
+    return target
 
 
 def empty_wheel(folder: Path, name: str) -> Path:

@@ -15,6 +15,7 @@ from .sandbox import Died, Sandbox
 from .transplant import written_size
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
+_TEXTS = ("piece", "problem", "nudge", "hint", "mistake")  # of a verdict
 _NOTEBOOK = 10  # times what one cell may show, for all cells together
 
 
@@ -181,7 +182,7 @@ def _records(metadata: Any) -> Iterator[dict[str, Any]]:
             continue
         numbers: dict[str, Any] = {key: record.get(key) for key in ("points", "earned")}
         if all(type(number) in (int, float) and 0 <= number < 1000 for number in numbers.values()):
-            texts = {key: readable(record.get(key, ""), 2000) for key in ("piece", "problem", "hint", "mistake")}
+            texts = {key: readable(record.get(key, ""), 2000) for key in _TEXTS}
             yield texts | numbers
 
 
