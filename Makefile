@@ -7,7 +7,6 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := setup-tests
 FLAGS  ?=
-WORKERS ?= 4  # that run tests: twice as many as two cores, because many tests wait for a sandbox or a browser
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes import the same packages: compile them once
 
 .DEFAULT_GOAL := help
@@ -58,7 +57,7 @@ linkcheck: setup-book  ## check the links that lead out of the book
 .PHONY: test
 test: $(READY) system  ## run every test (FLAGS="-k svm" for some)
 	-@$(MAKE) --no-print-directory setup-lite
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q $(FLAGS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q $(FLAGS)
 
 .PHONY: system
 system:  # what the tests need from the system: a browser for the pages
@@ -68,7 +67,7 @@ system:  # what the tests need from the system: a browser for the pages
 coverage: $(READY) system  ## run the tests and report branch coverage of the library
 	-@$(MAKE) --no-print-directory setup-lite
 	@mkdir -p _build/coverage && $(BIN)/python -m coverage erase
-	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest -n $(WORKERS) --dist worksteal -q $(FLAGS); tests=$$?; \
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest -n 2 --dist worksteal -q $(FLAGS); tests=$$?; \
 	  $(BIN)/python -m coverage combine --quiet && $(BIN)/python -m coverage report --fail-under=95 && exit $$tests
 
 .PHONY: lint
@@ -107,7 +106,7 @@ clean:  ## remove what was built (the virtual environment stays)
 test-hard: $(READY) system  ## run the tests three times in random order on a busy machine (FLAGS="tests/grading" RUNS=3 SEED=)
 	-@$(MAKE) --no-print-directory setup-lite
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.hard --runs $(or $(RUNS),3) $(if $(SEED),--seed $(SEED)) \
-	  -n $(WORKERS) --dist worksteal -q $(FLAGS)
+	  -n 2 --dist worksteal -q $(FLAGS)
 
 .PHONY: mutants
 mutants: $(READY)  ## change the library a little and see whether a test notices (COUNT=600 ONLY=kernelcourse/kernels)
