@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import numpy as np
 from ..calling import Outcome, watched
 from ..cases import Case
 from ..comparing import difference
+from ..limits import own_time
 from .behaviour import probes, projections
 from .conditions import condition
 from .dependence import dependence
@@ -64,7 +64,7 @@ class Attempt:
             return self.function(*case.fresh())
 
     def _tick(self, *_: Any) -> None:
-        if time.thread_time() > self.deadline:
+        if own_time() > self.deadline:
             raise TimeoutError
 
     @cached_property
@@ -111,7 +111,7 @@ def diagnose(
 
     A brief one only says where to look: enough if the catalogue says why.
     """
-    attempt = Attempt(piece, function, outcomes, wanted, time.thread_time() + seconds)
+    attempt = Attempt(piece, function, outcomes, wanted, own_time() + seconds)
     if all(outcome.value is None and outcome.error is None for outcome in outcomes):
         return None  # the verdict says it
     stages: list[Callable[[Attempt], Diagnosis | None]] = [

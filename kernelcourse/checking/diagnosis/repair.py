@@ -8,7 +8,6 @@ import inspect
 import io
 import re
 import textwrap
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import numpy as np
 
 from ..calling import Outcome, watched
 from ..comparing import difference
+from ..limits import own_time
 from .edits import OUTSIDE, ROWS, Edit, edits, helpers, rows, with_ticks
 from .words import EVERYWHERE, change
 
@@ -53,7 +53,7 @@ class Source:
 
     def tick(self, *_: Any) -> None:
         """Stop what takes too long; a loop asks, and so does every call."""
-        if time.thread_time() > self.end:
+        if own_time() > self.end:
             raise TimeoutError
 
     def run(self, args: tuple[Any, ...]) -> Any:
@@ -87,9 +87,9 @@ def repair(
         for edit in sorted(edits(source.function), key=_cost):
             if edit.kind == OUTSIDE:
                 continue
-            if time.thread_time() > deadline or (found and _cost(edit) > _cost(found[0])):
+            if own_time() > deadline or (found and _cost(edit) > _cost(found[0])):
                 break
-            source.end = min(deadline, time.thread_time() + _ONE)
+            source.end = min(deadline, own_time() + _ONE)
             with edit.made():
                 if _right(source, tried, tolerance):
                     found.append(edit)
