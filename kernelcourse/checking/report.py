@@ -164,7 +164,7 @@ def shown(value: Any, digits: int = 5) -> str:
         return f"{text}  shape {value.shape}{dtype}" if value.ndim else text
     if isinstance(value, (float, np.floating)):
         return f"{value:.{digits + 1}g}"
-    return repr(value)[:300]
+    return repr(value).replace(", dtype=int64", "")[:300]  # which a browser's numpy adds
 
 
 class Verdict:

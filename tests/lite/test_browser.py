@@ -47,10 +47,12 @@ def sample(chosen: list[Answer]) -> list[Answer]:
 
 
 def in_digits_that_count(said: list[list[str]]) -> list[list[str]]:
-    """Verdicts with their decimal numbers cut to six digits: the last ones differ between processors."""
+    """Verdicts with their decimal numbers cut to six digits: the last ones differ between processors, and nothing but
+    they is left of a number near zero."""
 
     def cut(match: re.Match[str]) -> str:
-        return f"{float(match[0]) + 0.0:.6g}"
+        number = float(match[0])
+        return f"{number if abs(number) > 1e-12 else 0.0:.6g}"
 
     def plain(words: str) -> str:
         return re.sub(r"\s+", " ", re.sub(r"-?\d+\.\d*(?:e[+-]?\d+)?", cut, words)).replace("-0 ", "0 ")

@@ -15,10 +15,13 @@ from tests.course.conftest import HERE, shared_folder  # noqa: F401 - a fixture
 from tests.grading.conftest import library, released  # noqa: F401 - fixtures
 from tests.lite.conftest import served
 from tests.lite.lab import Lab, text
-from tests.lite.test_browser import check_verdicts, in_digits_that_count
-from tests.lite.verdicts import answers, defined
+from tests.lite.test_browser import check_verdicts, in_digits_that_count, printed_json, said_here
+from tests.lite.verdicts import answers, as_cell, defined
 
 ASSIGNMENTS = HERE.assignments()
+# These add λ to every entry of a matrix instead of the diagonal. On some inputs it is then singular but for rounding;
+# so are the results, on which the first step of a hint rests.
+NEARLY_SINGULAR = {"identity_missing_primal", "identity_missing", "identity_missing_kernel", "identity_forgotten"}
 SECONDS = 600  # for the calls of one function, on a busy machine
 
 
@@ -48,7 +51,14 @@ def test_all_answers_are_there():
 
 @pytest.mark.parametrize("assignment", ASSIGNMENTS)
 def test_the_browser_says_what_a_computer_says(lab, assignment):
-    check_verdicts(lab, every(assignment))
+    check_verdicts(lab, [answer for answer in every(assignment) if answer.kind not in NEARLY_SINGULAR])
+
+
+@pytest.mark.parametrize("assignment", ASSIGNMENTS)
+def test_where_an_answer_is_all_rounding_the_mistake_is_the_same(lab, assignment):
+    chosen = [answer for answer in every(assignment) if answer.kind in NEARLY_SINGULAR]
+    theirs = printed_json(lab.run_new(as_cell(chosen)))
+    assert [row[:3] + row[4:] for row in theirs] == [row[:3] + row[4:] for row in said_here(chosen)]
 
 
 @pytest.mark.parametrize("assignment", ASSIGNMENTS)
