@@ -131,7 +131,7 @@ def try_what_goes_wrong(lab: Lab) -> None:
     with pytest.raises(CheckFailed) as ours:
         dual_representation.checks(1)(gram_matrix=lambda Phi: Phi.T @ Phi)
     outputs = lab.run_new("check(gram_matrix=lambda Phi: Phi.T @ Phi)")
-    assert ours.value.verdict.text in text(outputs)
+    assert ours.value.verdict.text.split("  Hint:")[0] in text(outputs)
     assert "It did not come to an end: stopped after 0.2 seconds." in text(lab.run_new(ENDLESS))
     assert text(lab.run_new(LARGE)).split() == ["True", "True"]
     assert "PiplitePyPIDisabled" in str(lab.run_new("%pip install a-package-from-elsewhere"))

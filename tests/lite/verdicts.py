@@ -51,13 +51,18 @@ def written(notebook: Any) -> list[str]:
 
 
 def verdicts(asked: list[list[str]], function: Callable[[str, str], Any]) -> list[list[str]]:
-    """What the check says to each answer, given as [stem, piece, kind, source]; `function` makes it callable."""
+    """What the check says to each answer, given as [stem, piece, kind, source]; `function` makes it callable.
+
+    With the catalogue's hint at once, as in feedback: how far the search for a first nudge gets is a matter of time.
+    """
+    from dataclasses import replace
+
     from kernelcourse.checking import catalogue
 
     said = []
     for stem, piece, kind, source in asked:
         result = catalogue(stem).checks(1).examine(piece, function(source, piece), hidden=False)
-        said.append([stem, piece, kind, result.text, result.mistake])
+        said.append([stem, piece, kind, replace(result, nudge="", smaller=()).text, result.mistake])
     return said
 
 
