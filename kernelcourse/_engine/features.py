@@ -129,7 +129,7 @@ def _logistic_columns(features: Any, Phi: Array, problems: list[Any], ridge: flo
             t[bad] /= 2
         W, F, value = W + t * step, F + t * moved, tried
     if open_.any():
-        warn(f"NystromLogisticRegression stopped after {passes} Newton steps; a larger ridge would help")
+        warn(f"logistic regression on features stopped after {passes} Newton steps; a larger ridge would help")
     return [NewtonFit(w, passes, float(v)) for w, v in zip(unwhitened(W).T, value, strict=True)]
 
 

@@ -89,22 +89,13 @@ def width(d: int, shape: str = "plain") -> float:
 
 @cache
 def digits() -> tuple[np.ndarray, np.ndarray]:
-    load = getattr(kc.datasets, "load_digits", None)
-    if load is not None:
-        data = load()
-        return np.asarray(data.X, dtype=float) / 16, np.asarray(data.y)
-    from sklearn.datasets import load_digits
-
-    X, y = load_digits(return_X_y=True)
-    return X / 16, y
+    data = kc.load_digits()
+    return np.asarray(data.X, dtype=float) / 16, np.asarray(data.y)
 
 
 @cache
-def penguins() -> tuple[np.ndarray, np.ndarray] | None:
-    load = getattr(kc.datasets, "load_penguins", None)
-    if load is None:
-        return None
-    data = load()
+def penguins() -> tuple[np.ndarray, np.ndarray]:
+    data = kc.load_penguins()
     X = np.asarray(data.X, dtype=float)
     whole = np.isfinite(X).all(axis=1)
     X = X[whole]
@@ -215,7 +206,7 @@ def svm_classes(data: str, C: float, n: int = 0, d: int = 0, classes: int = 0) -
 
 
 def class_grid() -> Iterator[Parameters]:
-    real = ["digits"] + (["penguins"] if penguins() is not None else [])
+    real = ["digits", "penguins"]
     yield from cells(data=tuple(real), C=(0.1, 1.0, 10.0, 100.0, 1000.0))()
     yield from cells(
         data=("clouds",), C=(0.1, 1.0, 10.0, 1000.0), n=(200, 1000, 4000), d=(2, 8, 64), classes=(3, 10, 26)

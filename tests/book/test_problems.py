@@ -66,7 +66,7 @@ Text.
 ### Answer
 $2$
 ### Solution
-Add. A `#` in a block is no heading:
+Add. A `#` in a block is not a heading:
 ```text
 # no heading
 ## nor this
