@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .seam import definition
-from .validation import Array, warn
+from .validation import Array, slices, warn
 
 EPS, TINY = np.finfo(float).eps, np.finfo(float).tiny
 SLACK = 1e-5  # an eigenvalue above -SLACK max_i K_ii counts as rounding, also for a K kept in single precision
@@ -57,7 +57,7 @@ def norm_in_doubt(A: Array, ridge: float) -> float:
 
 def largest_row_sum(A: NDArray[Any]) -> float:
     r"""$\max_i \sum_j |A_{ij}|$, the norm of a symmetric matrix that its condition number is stated in."""
-    return max(float(np.abs(A[i : i + 64]).sum(axis=1).max()) for i in range(0, len(A), 64))
+    return max(float(np.abs(A[rows]).sum(axis=1).max()) for rows in slices(len(A), 64))
 
 
 def solve_by_eigenvalues(A: Array, t: Array, ridge: float, reciprocal_condition: float, *, quiet: bool) -> Array:
@@ -142,6 +142,12 @@ def add_squares(G: Array, Phi: Array) -> None:
     G += np.tril(Phi.T @ Phi)
 
 
+@definition
+def symmetric_product(K: Array, v: Array) -> Array:
+    """K v for a symmetric K."""
+    return K @ v
+
+
 def conjugate_gradients(
     times: Callable[[Array], Array],
     b: Array,
@@ -152,26 +158,27 @@ def conjugate_gradients(
 ) -> tuple[Array, list[float]]:
     r"""Solve $Ax = b$ for a positive definite A known by its products, and the relative residual after each of them.
 
-    `inner` is an inner product in which A is self-adjoint, where that is not $u^\top v$. It ends at a relative residual
-    of `tol`, after so many iterations, or where A shows a direction without positive curvature.
+    `inner` is an inner product in which A is self-adjoint, where that is not $u^\top v$. If it gives a number for each
+    column, every column is a system of its own, and the residual is the largest. It ends at a relative residual of
+    `tol`, after so many iterations, or where A shows a direction without positive curvature.
 
     >>> conjugate_gradients(lambda v: 2 * v, np.array([4.0]), iterations=5, tol=1e-9)
     (array([2.]), [0.0])
     """
     x, r, p = np.zeros_like(b), b.copy(), b
-    rr = float(inner(r, r))
-    first, residuals = rr, list[float]()
-    while len(residuals) < iterations and rr > tol**2 * first:
+    rr = first = inner(r, r)
+    residuals: list[float] = []
+    while len(residuals) < iterations and (rr > tol**2 * first).any():
         Ap = times(p)
-        curvature = float(inner(p, Ap))
-        if not curvature > 0:
+        curvature = inner(p, Ap)
+        if not (curvature > 0).all():
             break
         step = rr / curvature
         x += step * p
         r -= step * Ap
-        rr, before = float(inner(r, r)), rr
+        rr, before = inner(r, r), rr
         p = r + (rr / before) * p
-        residuals.append((max(rr, 0.0) / first) ** 0.5)
+        residuals.append(max(0.0, float((rr / first).max())) ** 0.5)
     return x, residuals
 
 

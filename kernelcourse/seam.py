@@ -25,17 +25,7 @@ __all__ = ["engine"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 STATES = ("on", "off", "always")
-ENGINE = (
-    "gram",
-    "counts",
-    "linalg",
-    "svm",
-    "logistic",
-    "steps",
-    "search",
-    "blocks",
-    "features",
-)  # the modules that hold twins
+ENGINE = ("gram", "linalg", "svm", "steps", "search", "blocks", "features")  # the modules that hold twins
 
 
 class Twin(NamedTuple):

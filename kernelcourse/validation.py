@@ -97,13 +97,13 @@ def vector(t: ArrayLike, name: str, *, length: int | None = None) -> Array:
     return array
 
 
-def slices(n: int, rows: int) -> Iterator[slice]:
-    """Cut 0, ..., n - 1 into slices of so many rows.
+def slices(n: int, rows: int, first: int = 0) -> Iterator[slice]:
+    """Cut 0, ..., n - 1, or what comes from `first` on, into slices of so many rows.
 
     >>> list(slices(5, 2))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
-    return (slice(first, min(first + rows, n)) for first in range(0, n, rows))
+    return (slice(start, min(start + rows, n)) for start in range(first, n, rows))
 
 
 def same_length(values: Any, name: str, length: int | None) -> None:

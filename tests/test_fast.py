@@ -55,9 +55,6 @@ y = np.where(t > 0, 1.0, -1.0)
 K = Gaussian(1.0)(X)
 
 
-original = fast.slabs
-
-
 @pytest.fixture(params=["plain", "compiled"])
 def way(request, monkeypatch):
     """Every job, however small, by numpy alone or by the compiled loops; in tiles of a few rows, in two threads."""
@@ -66,7 +63,7 @@ def way(request, monkeypatch):
     monkeypatch.setattr(fast, "WORTH_COMPILING", 0)
     monkeypatch.setattr(fast, "WORTH_WAITING", 0)
     monkeypatch.setattr(fast, "WORTH_A_THREAD", 0)
-    for name, value in {"ROWS": 7, "COLUMNS": 20, "FEW_COLUMNS": 5, "SMALL_PRODUCT": 2800, "ENTRIES": 1000}.items():
+    for name, value in {"ROWS": 7, "COLUMNS": 20, "ENTRIES": 1000}.items():
         monkeypatch.setattr(tiles, name, value)
     return request.param
 
@@ -201,14 +198,6 @@ def test_without_numba_the_plain_loops_do_it(monkeypatch):
         fast._loops.cache_clear()
 
 
-@pytest.mark.parametrize("m", [1, 7, 8, 90])
-def test_points_for_the_compiled_loops_start_where_vectors_do(m):
-    Z = np.random.default_rng(0).normal(size=(m, 3))
-    Z_T = fast.in_lanes(Z)
-    np.testing.assert_array_equal(Z_T[:, :m], Z.T)
-    assert Z_T.flags.c_contiguous and all(row.ctypes.data % 64 == 0 for row in Z_T)
-
-
 def test_threads_follow_what_the_linear_algebra_is_told(monkeypatch):
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     assert fast.threads() == 1
@@ -259,24 +248,6 @@ def test_many_columns_go_by_one_product(way, rng):
     np.testing.assert_allclose(Gaussian(5.0)(wide), exact, rtol=1e-12)
     np.testing.assert_allclose(Gaussian(5.0).times(wide, wide, t[:30]), exact @ t[:30], rtol=1e-12)
     np.testing.assert_allclose(Polynomial(3)(wide), (wide @ wide.T + 1) ** 3, rtol=1e-12, atol=1e-9)
-
-
-def test_large_products_with_weights_are_made_in_slabs(way, monkeypatch, rng):
-    made = []
-
-    def some_rows(A, B, *rest):
-        made.append(len(A))
-        return whole(A, B, *rest)
-
-    whole = tiles.exp_of_distances
-    monkeypatch.setattr(tiles, "exp_of_distances", some_rows)
-    monkeypatch.setattr(fast, "slabs", lambda n, m, entries=200: original(n, m, min(entries, 200)))
-    monkeypatch.setattr(fast, "can_limit", lambda: False)
-    monkeypatch.setattr(tiles, "SMALL_PRODUCT", 0)
-    wide = rng.normal(size=(30, tiles.MOST_COLUMNS + 8))
-    exact = np.exp(-cdist(wide, wide, "sqeuclidean") / 50)
-    np.testing.assert_allclose(Gaussian(5.0).times(wide, wide, t[:30]), exact @ t[:30], rtol=1e-12)
-    assert made == [6] * 5  # no more than six rows were there at a time
 
 
 @pytest.mark.parametrize("base", [Gaussian, Laplacian])

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from kernelcourse import Gaussian, KernelCourseWarning, dual_weights
-from kernelcourse._engine.linalg import factor, times
-from kernelcourse.linalg import cholesky, cholesky_solve, conjugate_gradients, solve_ridge
+from kernelcourse._engine.linalg import factor
+from kernelcourse.linalg import cholesky, cholesky_solve, conjugate_gradients, solve_ridge, symmetric_product
 from kernelcourse.seam import engine
 
 
@@ -67,7 +67,9 @@ def test_a_symmetric_product_however_the_matrix_is_kept(kept, n):
     else:
         K = A[:n, :n].copy(order="F" if kept == "columns" else "C")
         K = K.astype(np.float32) if kept == "single precision" else K
-    np.testing.assert_allclose(times(K, v), K @ v, atol=1e-12 * n if kept != "single precision" else 1e-4 * n)
+    np.testing.assert_allclose(
+        symmetric_product(K, v), K @ v, atol=1e-12 * n if kept != "single precision" else 1e-4 * n
+    )
 
 
 def test_a_factor_in_place_leaves_the_other_triangle_alone():
@@ -123,3 +125,18 @@ def test_conjugate_gradients_in_another_inner_product():
 def test_conjugate_gradients_end_where_the_curvature_is_not_positive():
     x, residuals = conjugate_gradients(lambda v: -v, np.ones(3), iterations=10, tol=1e-9)
     assert residuals == [] and (x == 0).all()
+
+
+def test_conjugate_gradients_of_several_columns_solve_each():
+    rng = np.random.default_rng(0)
+    A = [B @ B.T + np.eye(6) for B in rng.normal(size=(3, 6, 6))]
+    b = rng.normal(size=(6, 3)) * [1.0, 1e3, 1e-3]
+
+    def times(V):
+        return np.column_stack([A_j @ v for A_j, v in zip(A, V.T, strict=True)])
+
+    x, residuals = conjugate_gradients(
+        times, b, iterations=50, tol=1e-12, inner=lambda U, V: np.einsum("ij,ij->j", U, V)
+    )
+    np.testing.assert_allclose(x, np.column_stack([np.linalg.solve(A_j, v) for A_j, v in zip(A, b.T, strict=True)]))
+    assert residuals[-1] <= 1e-12 and len(residuals) < 20

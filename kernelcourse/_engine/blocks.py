@@ -23,9 +23,9 @@ from .steps import first_of_rows, reached
 
 @accelerates(classifiers.nearest_points, rtol=0, atol=0)
 def nearest_points(X: Array, Z: Array, kappa: int, metric: str) -> NDArray[np.intp]:
-    """By compiled loops or one matrix product, which never hold all distances; others in slabs of rows.
+    """Compiled loops or one matrix product, without a matrix of all distances; other metrics in slabs of rows.
 
-    The product finds all that can be among the nearest, up to its rounding; the distances of those few decide.
+    The product finds all candidates, up to its rounding; the distances of those few decide.
     """
     if metric != "euclidean":
         from scipy.spatial.distance import cdist
@@ -34,7 +34,7 @@ def nearest_points(X: Array, Z: Array, kappa: int, metric: str) -> NDArray[np.in
         return np.concatenate([neighbors.nearest(D, kappa) for D in distances])
     nearest = np.empty((len(X), kappa), dtype=np.intp)
     if (loops := gram.loops_for(X, Z)) is not None:
-        gram.by_rows(loops.nearest_points, X, Z, len(Z), nearest)
+        gram.by_rows(loops.nearest_points, X, Z, nearest)
         return nearest
     mean = Z.mean(axis=0)
     A, B = X - mean, Z - mean

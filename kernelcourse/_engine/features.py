@@ -10,7 +10,8 @@ import numpy as np
 
 from ..algorithms import svm
 from ..algorithms.logistic import expit
-from ..linalg import cholesky, triangular_solve
+from ..algorithms.newton import newton
+from ..linalg import cholesky, conjugate_gradients, triangular_solve
 from ..scaling import estimators
 from ..scaling.chunks import is_dask
 from ..scaling.models import NewtonFit, feature_logistic, feature_svm
@@ -25,7 +26,7 @@ TOL, ROUNDS = 1e-10, 100  # those of `feature_logistic`
 
 @dataclass(frozen=True)
 class Stored:
-    """A feature map whose rows are there already: its prepared points are their features."""
+    """A feature map whose rows are computed already: its prepared points are their features."""
 
     features: Any
 
@@ -81,7 +82,7 @@ def _dual_svms(features: Any, Phi: Array, problems: list[Any], lam: float) -> li
 def _coordinate_descent(
     loops: Loops, features: Any, Phi: Array, problems: list[Any], options: dict[str, Any]
 ) -> list[NewtonFit]:
-    """One coefficient after the other, several problems at the same time; what does not end soon is Newton's."""
+    """Coordinate descent, several problems at the same time; those that do not converge soon go to Newton's method."""
     Psi, unwhitened = _whitened(features, Phi)
     Psi = in_rows(Psi)
     squares = np.maximum(np.einsum("ij,ij->i", Psi, Psi), svm.TINY)
@@ -96,54 +97,42 @@ def _coordinate_descent(
                 objective = np.maximum(0, 1 - margins).mean() + lam * (w @ w)
                 if objective - 2 * lam * (alpha.sum() - w @ w / 2) <= GAP * objective:
                     return NewtonFit(unwhitened(w), epoch, float(objective))
-                # Points at a bound that want to stay there are left out until the next look.
+                # Points at a bound without a KKT violation are left out until the next look.
                 active = np.flatnonzero(((alpha > 0) | (margins < 1)) & ((alpha < C) | (margins > 1)))
         return feature_svm(Stored(features), Phi, y, **options)  # type: ignore[arg-type]
 
     return side_by_side([partial(solve, np.asarray(y, dtype=float)) for y in problems])
 
 
+def _by_columns(U: Array, V: Array) -> Array:
+    return np.einsum("ij,ij->j", U, V)
+
+
 def _logistic_columns(features: Any, Phi: Array, problems: list[Any], ridge: float) -> list[NewtonFit]:
-    """Newton's method on all problems, each step by conjugate gradients: products with all columns at once."""
+    """Newton's method on the sum of all problems, each step by conjugate gradients: products with many columns."""
     Psi, unwhitened = _whitened(features, Phi)
-    Y = np.column_stack(problems)  # (n, k), of signs
-    W, F = np.zeros((Psi.shape[1], Y.shape[1])), np.zeros(Y.shape)
+    Y, passes, share = np.column_stack(problems), 0, 0.1  # signs, (n, k)
 
-    def objective(W: Array, F: Array) -> Array:
-        return np.logaddexp(0, -Y * F).sum(axis=0) + ridge / 2 * np.square(W).sum(axis=0)
+    def at(W: Array) -> tuple[float, Array, Array]:
+        margins = Y * (Psi @ W)
+        values = np.logaddexp(0, -margins).sum(axis=0) + ridge / 2 * np.square(W).sum(axis=0)
+        return float(values.sum()), values, expit(-margins)
 
-    value, open_, passes, share = objective(W, F), np.ones(Y.shape[1], dtype=bool), 1, np.full(Y.shape[1], 0.01)
-    while open_.any() and passes < ROUNDS:
-        miss = expit(-Y * F)
-        D, curvatures = Psi.T @ (Y * miss) - ridge * W, miss * (1 - miss)
-        step = _newton_step(Psi, curvatures * open_, D * open_, ridge, share)
-        promise, moved, t = np.sum(D * step, axis=0), Psi @ step, open_.astype(float)
-        open_ = open_ & (promise > 2 * TOL * value)
-        share = np.clip(promise / value, 1e-6, 0.01)  # rough steps far away, exact ones close by
+    def step(W: Array, here: tuple[Any, ...]) -> tuple[Array, float] | None:
+        nonlocal passes, share
+        objective, _, miss = here
+        fall, curvatures = Psi.T @ (Y * miss) - ridge * W, miss * (1 - miss)
+
+        def times(V: Array) -> Array:
+            return Psi.T @ (curvatures * (Psi @ V)) + ridge * V
+
+        d, _ = conjugate_gradients(times, fall, iterations=4 * len(fall), tol=share, inner=_by_columns)
+        promise = float(np.vdot(fall, d))
+        share = float(np.clip(np.sqrt(promise / objective), 1e-3, 0.1))  # rough far from the solution, exact near it
         passes += 1
-        while True:
-            tried = objective(W + t * step, F + t * moved)
-            bad = (t > 1e-6) & (tried > value - 1e-4 * t * promise) & open_
-            if not bad.any():
-                break
-            t[bad] /= 2
-        W, F, value = W + t * step, F + t * moved, tried
-    if open_.any():
-        warn(f"logistic regression on features stopped after {passes} Newton steps; a larger ridge would help")
-    return [NewtonFit(w, passes, float(v)) for w, v in zip(unwhitened(W).T, value, strict=True)]
+        return None if promise <= 2 * TOL * objective or passes > ROUNDS else (d, promise)
 
-
-def _newton_step(Psi: Array, curvatures: Array, R: Array, ridge: float, share: Array) -> Array:
-    """Columns S with (ridge + Psi' diag(curvature) Psi) S = R, each to a share of the squared residual."""
-    S, P, square = np.zeros_like(R), R.copy(), np.square(R).sum(axis=0)
-    R, goal = R.copy(), share * square
-    for _ in range(4 * len(R)):
-        if (square <= goal).all():
-            break
-        HP = Psi.T @ (curvatures * (Psi @ P)) + ridge * P
-        step = square / np.maximum(np.sum(P * HP, axis=0), np.finfo(float).tiny)
-        step[square <= goal] = 0.0
-        S, R = S + step * P, R - step * HP
-        square, before = np.square(R).sum(axis=0), square
-        P = R + square / np.maximum(before, np.finfo(float).tiny) * P
-    return S
+    W, (_, values, _), _ = newton(np.zeros((features.m, Y.shape[1])), at, step, smallest=1e-6)
+    if passes > ROUNDS:
+        warn(f"logistic regression on features stopped after {ROUNDS} Newton steps; a larger ridge would help")
+    return [NewtonFit(w, passes, float(value)) for w, value in zip(unwhitened(W).T, values, strict=True)]

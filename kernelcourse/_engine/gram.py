@@ -7,38 +7,31 @@ For the product of a matrix with some weights, its tiles are used and forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from scipy.linalg import blas
+from scipy.sparse import csr_array
 
+from ..kernels.counts import CountKernel, entries
 from ..kernels.kernel import Kernel, is_ours
 from ..kernels.rules import Power
 from ..kernels.vectors import Gaussian, Laplacian, Polynomial, Radial
 from ..seam import accelerates, always
-from ..validation import Array
+from ..validation import Array, slices
 from . import threads as fast
 
 ROWS, COLUMNS = 256, 256  # of a tile: 512 kB
-SMALL_PRODUCT = 2**18  # multiplications that OpenBLAS does in one thread: so ours need not wait for its own
 FEW_ROWS = 500  # of a Gram matrix that is not worth tiles and threads
-FEW_COLUMNS = 32  # of a tile; before there are fewer, one product for all tiles is faster
 SLAB_ROWS = 64  # that are multiplied together, and stay in the processor's cache for what follows
 ENTRIES = 2**17  # of the rows that a thread takes at a time in a compiled loop, which has tiles of its own: 1 MB
 MOST_COLUMNS = 32  # with more, one matrix product is faster than the difference of every pair
 WORTH_TILES = 2**12  # entries; with fewer, the formula itself is as fast, unless it goes through many columns
 TINY = np.finfo(float).tiny
+DENSE = 0.1  # of the counts not 0: then a product of whole matrices is faster than one that looks for them
 
 Profile = Callable[[Array], Array]  # of numbers that it may change
-
-
-class Tiles(NamedTuple):
-    """A matrix before it is computed."""
-
-    values: Callable[[slice, slice], Array]  # of the rows and columns of a tile, for the caller to change
-    columns: int = COLUMNS
-    room: Array | None = None  # for the matrix, where the tiles lie in it
+Tiles = Callable[[slice, slice], Array]  # the values of a tile by its rows and columns, for the caller to change
 
 
 def _suit(X: Array, Z: Array, worth: int = WORTH_TILES) -> bool:
@@ -81,14 +74,28 @@ def polynomial(kernel: Polynomial, X: Array, Z: Array) -> Array:
     products = _products(X, Z)
 
     def values(rows: slice, columns: slice) -> Array:
-        return integer_power(products.values(rows, columns) + kernel.offset, kernel.degree)
+        return integer_power(products(rows, columns) + kernel.offset, kernel.degree)
 
-    return _filled(X, Z, products._replace(values=values))
+    return _filled(X, Z, values)
 
 
 @accelerates(Power.value)
 def power(kernel: Power, k: Array) -> Array:
     return integer_power(k, kernel.power)
+
+
+@accelerates(CountKernel.formula)
+def count_gram(kernel: CountKernel, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
+    C = matrix(X if Z is X else [*X, *Z])
+    K = C @ C.T if Z is X else C[: len(X)] @ C[len(X) :].T
+    return K if isinstance(K, np.ndarray) else K.toarray()
+
+
+def matrix(counted: Sequence[Mapping[Any, float]]) -> Any:
+    lengths, columns, values, shape = entries(counted)
+    C = csr_array((values, columns, np.append(0, np.cumsum(lengths, dtype=np.int32))), shape=shape)
+    C.sort_indices()  # every sum then runs in the same order, and the Gram matrix is symmetric to the last digit
+    return C.toarray() if C.nnz > DENSE * np.prod(shape) else C
 
 
 @accelerates(Kernel.expand)
@@ -118,10 +125,7 @@ def weighted_exp_of_distances(X: Array, Z: Array, weights: Array, factor: float,
         return sums.reshape(len(X), *weights.shape[1:])
     if squared and (product := _exp_of_products(X, Z, factor, weights)) is not None:
         return product
-    if not squared or _columns(X) >= FEW_COLUMNS:
-        return _weigh(_exp_of_distances(X, Z, factor, squared), len(X), weights)
-    parts = [X[rows] for rows in fast.slabs(len(X), len(Z))]
-    return np.concatenate([exp_of_distances(part, Z, factor, squared) @ weights for part in parts])
+    return _weigh(_exp_of_distances(X, Z, factor, squared), len(X), weights)
 
 
 def integer_power(values: Array, power: int) -> Array:
@@ -136,24 +140,16 @@ def integer_power(values: Array, power: int) -> Array:
     return result
 
 
-def _columns(X: Array) -> int:
-    """How many columns a tile may have, if it is to be a product of vectors as long as these, in one thread."""
-    return COLUMNS if fast.can_limit() else min(COLUMNS, SMALL_PRODUCT // (ROWS * max(1, X.shape[1])))
-
-
 def _products(X: Array, Z: Array, scale: float = 1.0) -> Tiles:
-    r"""All $x_i^\top z_j$ times `scale`: one product for each tile, or where that takes more threads, one for all."""
-    if (columns := _columns(X)) >= FEW_COLUMNS:
-        X_, Z_T = scale * X, np.ascontiguousarray(Z.T)
-        return Tiles(lambda rows, part: X_[rows] @ Z_T[:, part], columns)
-    K = blas.dsyrk(scale, np.ascontiguousarray(X).T, trans=1, lower=1).T if Z is X else (scale * X) @ Z.T
-    return Tiles(lambda rows, columns: K[rows, columns], room=K)
+    r"""All $x_i^\top z_j$ times `scale`."""
+    X_, Z_T = scale * X, np.ascontiguousarray(Z.T)
+    return lambda rows, columns: X_[rows] @ Z_T[:, columns]
 
 
 def _three_terms(X: Array, Z: Array, factor: float) -> tuple[Array, Array, Array, Array] | None:
     r"""A, B, a, b with $\text{factor}\, \lVert x_i - z_j\rVert^2 = -2\,\text{factor}\, A_i^\top B_j + a_i + b_j$.
 
-    Rounding stays below 1e-10 in the exponent; where it would not, there is no such answer.
+    Rounding stays below 1e-10 in the exponent; otherwise the answer is None.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         mean = X.mean(axis=0)  # distances do not change, but far from the origin the three terms would cancel badly
@@ -167,9 +163,9 @@ def _three_terms(X: Array, Z: Array, factor: float) -> tuple[Array, Array, Array
 def _exp_of_products(X: Array, Z: Array, factor: float, weights: Array | None = None) -> Array | None:
     """`exp_of_distances` in slabs of rows, or its product with weights: a matrix product, and a compiled loop for exp.
 
-    None where there are few points or few columns, where three terms would cancel, or products have their own threads.
+    None where there are few points or few columns, or where three terms would cancel.
     """
-    if X.shape[1] <= MOST_COLUMNS or not (fast.can_limit() or fast.threads() == 1):
+    if X.shape[1] <= MOST_COLUMNS:
         return None
     if (loops := fast.compiled(len(X) * len(Z))) is None or (terms := _three_terms(X, Z, factor)) is None:
         return None
@@ -185,7 +181,7 @@ def _exp_of_products(X: Array, Z: Array, factor: float, weights: Array | None = 
             loops.exp_of_products(G, a[rows], b, G, 0, False)
             result[rows] = G @ weights
 
-    fast.in_threads(work, _cut(0, n, SLAB_ROWS), n * len(Z), products=True)
+    fast.in_threads(work, slices(n, SLAB_ROWS), n * len(Z), products=True)
     return result
 
 
@@ -200,7 +196,7 @@ def _exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Tiles
     products = _products(A, B, -2 * factor)
 
     def values(rows: slice, columns: slice) -> Array:
-        D = products.values(rows, columns)
+        D = products(rows, columns)
         D += b[columns]
         D += a[rows, None]
         np.minimum(D, 0, out=D)
@@ -208,7 +204,7 @@ def _exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Tiles
             np.fill_diagonal(D, 0)
         return np.exp(D, out=D)
 
-    return products._replace(values=values)
+    return values
 
 
 def _distances(X: Array, Z: Array, metric: str, profile: Profile) -> Tiles:
@@ -218,7 +214,7 @@ def _distances(X: Array, Z: Array, metric: str, profile: Profile) -> Tiles:
         with np.errstate(over="ignore"):  # of a distance over a tiny width
             return profile(cdist(X[rows], Z[columns], metric))
 
-    return Tiles(values)
+    return values
 
 
 def _from_pairs(X: Array, profile: Profile) -> Array:
@@ -239,18 +235,18 @@ def _exp(D: Array, factor: float) -> Array:
 def _filled(X: Array, Z: Array, tiles: Tiles) -> Array:
     """The matrix, its tiles made in threads; where Z is X, each also gives its mirror image."""
     n, m, symmetric = len(X), len(Z), Z is X
-    K = np.empty((n, m)) if tiles.room is None else tiles.room
+    K = np.empty((n, m))
 
     def work(rows: slice) -> None:
-        for part in [rows, *_cut(rows.stop, m, tiles.columns)] if symmetric else _cut(0, m, tiles.columns):
-            K[rows, part] = values = tiles.values(rows, part)
+        for part in [rows, *slices(m, COLUMNS, rows.stop)] if symmetric else slices(m, COLUMNS):
+            K[rows, part] = values = tiles(rows, part)
             if symmetric and part == rows:
                 below = np.tri(len(values), k=-1, dtype=bool)
                 K[rows, rows][below] = values.T[below]
             elif symmetric:
                 K[part, rows] = values.T
 
-    fast.in_threads(work, _cut(0, n, ROWS), n * m, products=True)
+    fast.in_threads(work, slices(n, ROWS), n * m, products=True)
     return K
 
 
@@ -259,16 +255,12 @@ def _weigh(tiles: Tiles, n: int, weights: Array) -> Array:
     sums = np.zeros((n, *weights.shape[1:]))
 
     def work(rows: slice) -> None:
-        for part in _cut(0, len(weights), tiles.columns):
+        for part in slices(len(weights), COLUMNS):
             # not `@`, which for a vector would start threads of its own where it can
-            sums[rows] += np.einsum("ij,j...->i...", tiles.values(rows, part), weights[part])
+            sums[rows] += np.einsum("ij,j...->i...", tiles(rows, part), weights[part])
 
-    fast.in_threads(work, _cut(0, n, ROWS), n * len(weights), products=True)
+    fast.in_threads(work, slices(n, ROWS), n * len(weights), products=True)
     return sums
-
-
-def _cut(first: int, last: int, size: int) -> list[slice]:
-    return [slice(start, min(start + size, last)) for start in range(first, last, size)]
 
 
 def loops_for(X: Array, Z: Array) -> fast.Loops:
@@ -277,7 +269,7 @@ def loops_for(X: Array, Z: Array) -> fast.Loops:
 
 def by_rows(loop: Callable[..., None], X: Array, Z: Array, *rest: Any) -> None:
     """A compiled loop over slabs of the rows of X, in threads."""
-    X_, Z_T = fast.in_rows(X), fast.in_lanes(Z)
+    X_, Z_T = fast.in_rows(X), np.ascontiguousarray(Z.T)
 
     def work(rows: slice) -> None:
         loop(X_, Z_T, rows.start, rows.stop, *rest)

@@ -1,20 +1,18 @@
-"""Linear algebra in place: LAPACK and BLAS where numpy would copy, read both triangles, or hold the GIL."""
+"""Linear algebra in place: LAPACK and BLAS where numpy would copy, or read both triangles."""
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas, cython_blas, cython_lapack, lapack, solve_triangular
+from scipy.linalg import blas, lapack, solve_triangular
 
 from .. import linalg, validation
+from ..algorithms import newton
 from ..linalg import EPS, largest_row_sum, norm_in_doubt, nuggets, solve_by_eigenvalues
 from ..seam import accelerates, always
 from ..validation import Array, slices
-from .threads import compiled, in_threads
+from .threads import compiled, in_threads, one_thread
 
 TILE = 128  # rows and columns of a matrix that are looked at together
 
@@ -82,7 +80,7 @@ def solve_ridges(K: Array, t: Array, ridges: Array) -> Array:
         return NotImplemented
     H, d, e, tau, _ = lapack.dsytrd(K, lower=1, lwork=int(lapack.dsytrd_lwork(n, lower=1)[0]))
     # Q leaves the first entry alone; below, it is a product of reflections that H holds under its diagonal. They are
-    # moved together where they stand, column by column: a copy would be as large as K.
+    # moved together in place, column by column: a copy would be as large as K.
     flat = H.ravel(order="K")
     for j in range(n - 1):
         flat[j * (n - 1) : (j + 1) * (n - 1)] = flat[j * n + 1 : (j + 1) * n]
@@ -122,11 +120,11 @@ def triangular_solve(L: Array, b: Array, *, transposed: bool = False) -> Array:
 
 @accelerates(linalg.add_squares)
 def add_squares(G: Array, Phi: Array) -> Any:
-    """BLAS's `dsyrk`: half of the products, no second matrix, and the GIL released meanwhile."""
-    k, m = Phi.shape
-    if G.shape != (m, m) or G.dtype != float or not G.flags.f_contiguous or not G.flags.writeable:
+    """BLAS's `dsyrk`: half of the products and no second matrix."""
+    m = Phi.shape[1]
+    if not Phi.size or G.shape != (m, m) or G.dtype != float or not G.flags.f_contiguous or not G.flags.writeable:
         return NotImplemented
-    call("dsyrk", b"L", b"N", m, k, 1.0, np.ascontiguousarray(Phi, dtype=float), max(1, m), 1.0, G, max(1, m))
+    blas.dsyrk(1.0, np.ascontiguousarray(Phi, dtype=float).T, beta=1.0, c=G, lower=1, overwrite_c=1)
     return None
 
 
@@ -135,52 +133,24 @@ def factor(A: Array) -> int:
 
     It is L transposed: LAPACK counts by columns. Returns 0, or at which row the factorisation broke down.
     """
-    failed = ctypes.c_int(0)
-    call("dpotrf", b"L", len(A), A, max(1, len(A)), failed)
-    return failed.value
+    return lapack.dpotrf(A.T, lower=1, overwrite_a=1, clean=0)[1]
 
 
-def times(K: Array, v: Array) -> Array:
-    """K v for a symmetric K, of which only one triangle is read: half the time where memory is what limits it."""
-    K = np.asarray(K, dtype=float)
-    if len(K) < 500 and not always():  # in the processor's cache, and numpy is called faster
-        return K @ v
-    K = K if K.flags.forc else np.ascontiguousarray(K)  # by rows or by columns is the same, but for the triangle
-    product = np.empty(len(K))
-    call("dsymv", b"U", len(K), 1.0, K, len(K), np.ascontiguousarray(v, dtype=float), 1, 0.0, product, 1)
-    return product
+@accelerates(linalg.symmetric_product)
+def symmetric_product(K: Array, v: Array) -> Array:
+    """Only one triangle is read: half the time where memory is what limits it."""
+    if v.ndim > 1 or not K.flags.forc or (len(K) < 500 and not always()):  # few are in the processor's cache
+        return NotImplemented
+    return blas.dsymv(1.0, K if K.flags.f_contiguous else K.T, v)  # by rows or by columns is the same
+
+
+@accelerates(newton.newton_by_products)
+def newton_by_products(K: Array, *rest: Any) -> tuple[Array | None, int]:
+    """The same steps. For few points two threads cost a product more than they save."""
+    with one_thread(len(K) < 4000):
+        return newton.newton_by_products.plain(K, *rest)  # type: ignore[attr-defined]
 
 
 def add_multiple(f: Array, c: float, x: Array) -> None:
     """f += c x, in one pass over both; numpy takes two."""
     blas.daxpy(x, f, len(f), c)
-
-
-def call(routine: str, *arguments: Any) -> None:
-    """A routine of scipy's BLAS or LAPACK by its name, its arguments as documented; meanwhile the GIL is released.
-
-    Letters are bytes, numbers are copied, arrays and ctypes numbers may be changed. Nothing is checked: arrays have to
-    be of the right kind, by columns, and as large as the numbers say.
-    """
-    _function(routine)(*map(_address, arguments))
-
-
-def _address(argument: Any) -> Any:
-    if isinstance(argument, np.ndarray):
-        return ctypes.c_void_p(argument.ctypes.data)
-    if isinstance(argument, bytes):
-        return argument
-    if isinstance(argument, int):
-        argument = ctypes.c_int(argument)
-    elif isinstance(argument, float):
-        argument = ctypes.c_double(argument)
-    return ctypes.byref(argument)
-
-
-@cache
-def _function(routine: str) -> Callable[..., None]:
-    capsule = ctypes.py_object((cython_blas.__pyx_capi__ | cython_lapack.__pyx_capi__)[routine])
-    api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype, api.PyCapsule_GetPointer.restype = ctypes.c_char_p, ctypes.c_void_p
-    address = api.PyCapsule_GetPointer(capsule, ctypes.c_char_p(api.PyCapsule_GetName(capsule)))
-    return ctypes.CFUNCTYPE(None)(address)  # which releases the GIL while the routine runs

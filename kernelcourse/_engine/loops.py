@@ -17,7 +17,7 @@ SIDE = 64  # of a tile that is compared with its mirror image
 LOG2E = 1 / log(2)
 LN2_HIGH, LN2_LOW = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
 TO_WHOLE = 1.5 * 2.0**52  # added to a number of moderate size, it leaves the nearest whole number in the last bits
-LEAST = -708.0  # below, exp has not all of its digits any more
+LEAST = -708.0  # below this, exp loses digits
 
 # exp(r) = 1 + r + r^2/2 + r^3 q(r), where q interpolates at Chebyshev's points of [-log(2)/2, log(2)/2]: a few terms
 # fewer than Taylor's series needs there. What is left out is a tenth of a rounding error.
@@ -71,7 +71,7 @@ def exp_in_place(x, n, factor):
 
 @loop
 def exp_of_distances_to_one(point, Z_T, left, columns, squared, factor, x):
-    """One row of the matrix, for so many columns of Z_T from left on, into x; two terms of the distance at a time."""
+    """One row of the matrix, for `columns` columns of Z_T from `left` on, into x; two terms of a distance at a time."""
     d = len(point)
     for j in range(columns):
         x[j] = 0.0
@@ -120,7 +120,7 @@ def exp_of_distances(X, Z_T, first, last, K, symmetric, squared, factor):
 def weighted_exp_of_distances(X, Z_T, first, last, weights, sums, squared, factor):
     """Add to each row of sums, from first to last, the matrix that `exp_of_distances` gives times each row of weights.
 
-    The matrix is there a few entries at a time, and never stored.
+    The matrix is computed a few entries at a time and never stored.
     """
     m = weights.shape[1]
     x = np.empty(COLUMNS)
@@ -135,7 +135,7 @@ def weighted_exp_of_distances(X, Z_T, first, last, weights, sums, squared, facto
 
 @loop
 def exp_of_products(G, a, b, K, top, symmetric):
-    """Turn G, some rows of products from row `top` on, into exp of G + a_i + b_j, all <= 0 but for rounding, within K.
+    """Turn G, some rows of products from row `top` on, into exp of G + a_i + b_j, all <= 0 up to rounding, within K.
 
     Of a symmetric matrix, G has the columns from `top` on, and the mirror image is stored as well.
     """
@@ -161,9 +161,9 @@ def exp_of_products(G, a, b, K, top, symmetric):
 
 
 @loop
-def nearest_points(X, Z_T, first, last, m, nearest):
-    """Of the first m columns of Z_T those closest to each row of X, the closest first; of equals the first."""
-    d = len(Z_T)
+def nearest_points(X, Z_T, first, last, nearest):
+    """The columns of Z_T that are closest to each row of X, the closest first; of equally close ones the first."""
+    d, m = Z_T.shape
     kappa = nearest.shape[1]
     x, closest = np.empty(COLUMNS), np.empty((ROWS, kappa))
     for top in range(first, last, ROWS):
@@ -278,7 +278,7 @@ def first_largest(x, lanes):
 
 @loop
 def single_steps(K, diag, lo, hi, c, r, steps, tol=0.0):
-    """Move the coefficient that gains most, until no residual above tol is left to follow; as `pair_steps`."""
+    """Move the coefficient that gains most, until its residual is at most tol; as `pair_steps`."""
     n = len(c)
     goal, gain, lanes = np.empty(n), np.empty(n), np.empty(LANES)
     for step in range(steps):
@@ -299,7 +299,7 @@ def single_steps(K, diag, lo, hi, c, r, steps, tol=0.0):
 
 @loop
 def pair_steps(K, diag, lo, hi, c, r, steps, tol=0.0):
-    """Move the pair that gains most, one up and one down, until no two residuals invite more than tol.
+    """Move the pair that gains most, one up and one down, until no pair has a KKT violation above tol.
 
     Changes c and r = y - K c; returns the steps taken, fewer than `steps` if there is nothing left to do.
     """
@@ -348,28 +348,18 @@ def least(r, down):
 
 @loop
 def among(K, chosen):
-    """A copy of these rows and columns of K; runs of neighbours are copied together."""
-    m, runs = len(chosen), 0
-    starts = np.empty(m + 1, dtype=np.int64)
-    for j in range(m):
-        if j == 0 or chosen[j] != chosen[j - 1] + 1:
-            starts[runs] = j
-            runs += 1
-    starts[runs] = m
-    part = np.empty((m, m))
-    for i in range(m):
+    """A copy of these rows and columns of K."""
+    part = np.empty((len(chosen), len(chosen)))
+    for i in range(len(chosen)):
         row = K[chosen[i]]
-        for k in range(runs):
-            first, last = starts[k], starts[k + 1]
-            x, copy = row[chosen[first] : chosen[first] + last - first], part[i, first:last]
-            for j in range(last - first):
-                copy[j] = x[j]
+        for j in range(len(chosen)):
+            part[i, j] = row[chosen[j]]
     return part
 
 
 @loop
 def gap_and_objective(y, f, b, lo, hi, c):
-    """The numbers of the certificate of `algorithms.svm`: P - D, P and c'Kc, but for their common factor."""
+    """The numbers of the certificate of `algorithms.svm`: P - D, P and c'Kc, up to their common factor."""
     gap, losses, square, total = 0.0, 0.0, 0.0, 0.0
     for k in range(len(c)):
         r = y[k] - f[k] - b

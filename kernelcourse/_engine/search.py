@@ -30,7 +30,7 @@ class Path(NamedTuple):
     parameter: str
     predictions: Callable[[Any, Array, Any, Array, list[Any]], list[Any]]  # of the model, K, y, K_test and the values
     offsets: tuple[Any, ...]  # those that it works for
-    in_threads: bool  # whether it is made of many short products, and leaves the interpreter to others
+    in_threads: bool  # whether it consists of many short products, with the GIL released
 
 
 def _for_ridges(model: KernelRidge, K: Array, y: Any, K_test: Array, ridges: list[Any]) -> list[Array]:
@@ -72,7 +72,7 @@ def mean_scores(
     for i, setting in enumerate(settings):
         groups.setdefault(tuple(id(value) for name, value in setting.items() if name != path.parameter), []).append(i)
     scores = np.empty((len(settings), len(folds)))
-    # So many Gram matrices are there at once: with the folds of one alone, some threads would wait for the last fold.
+    # So many Gram matrices exist at once: with the folds of one alone, some threads would wait for the last fold.
     kernels, at_once = list(groups.values()), workers() if path.in_threads else 1
     for batch in (kernels[i : i + at_once] for i in range(0, len(kernels), at_once)):
         jobs: list[Callable[[], list[Any]]] = []

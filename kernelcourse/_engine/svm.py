@@ -17,10 +17,10 @@ from scipy import linalg
 
 from ..algorithms import svm
 from ..algorithms.svm import TINY, Dual, Point, balanced
-from ..linalg import indefinite, nuggets
+from ..linalg import indefinite, nuggets, symmetric_product
 from ..seam import accelerates, always
 from ..validation import Array, real
-from .linalg import add_multiple, factor, times
+from .linalg import add_multiple, factor
 from .threads import Loops, compiled, in_rows, in_threads, one_thread, ready, side_by_side
 
 Solver = Callable[[Array, float], tuple[Array, float]]
@@ -36,7 +36,7 @@ TIGHT = 1e-5  # below such a gap, a linear system is worth trying as soon as it 
 
 def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
     """The point with its certificate, from one triangle of K; where it can be without numpy's dozen short calls."""
-    f = f if f is not None else times(dual.K, c) if c.any() else np.zeros_like(c)
+    f = f if f is not None else symmetric_product(dual.K, c) if c.any() else np.zeros_like(c)
     loops = ready(STEPS * len(c) ** 2)
     if loops is None:
         return svm.certify(dual, c, f)
@@ -108,14 +108,14 @@ def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point,
         return p.gap > gap, p.objective
 
     n, steps, tol = len(c), 0, min(0.1, max(1e-3, 100 * gap))
-    best = point = Point(c, np.zeros(n), 0.0, np.inf, np.inf)  # of a start at 0, nobody asks
+    best = point = Point(c, np.zeros(n), 0.0, np.inf, np.inf)  # a start at 0 needs no certificate
     if c.any() or gap >= 1 or max_steps == 0:
         best = point = certify(dual, c)
         if gap < point.gap < 0.1:  # a start nearby
             point, steps = _put_on_margin(dual, point, min(5, max_steps))
             best = min(best, point, key=rank)
     loops = compiled(STEPS * n * n, n)
-    # A compiled step takes a microsecond and a system of all that are free O(n^3): for many points more steps pay.
+    # A compiled step takes a microsecond and a system of all free ones O(n^3): for many points more steps pay off.
     some, most = (10 * n, max(20 * n, n * n // 20)) if loops else (max(50, 3 * n // 4), max(3 * n, n * n // 100))
     while best.gap > gap and steps < min(most, max_steps):
         c, f, took, done = _steps(dual, point, loops, tol, min(some, max_steps - steps))
@@ -145,10 +145,10 @@ def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point,
 
 
 def _steps(dual: Dual, point: Point, loops: Loops, tol: float, most: int) -> tuple[Array, Array, int, bool]:
-    """Cheap steps until none promises more than `tol`: the coefficients, Kc, the steps, and whether it came to that.
+    """Cheap steps until no violation exceeds `tol`: the coefficients, Kc, the steps, and whether it converged.
 
-    From time to time, those are left out that are at a bound and want to stay there. A copy of the others' part of K
-    is read faster. What was left out too early shows in the next certificate.
+    From time to time, coefficients at a bound without a KKT violation are left out, because a copy of the others' part
+    of K is read faster. What was left out too early shows in the next certificate.
     """
     c, took, active, part = point.c.copy(), 0, np.arange(len(point.c)), dual
     moved, r = c, dual.y - point.f
@@ -167,11 +167,11 @@ def _steps(dual: Dual, point: Point, loops: Loops, tol: float, most: int) -> tup
             y, lo, hi, diag = (v[kept] for v in (part.y, part.lo, part.hi, part.diag))
             part = Dual(_among(part.K, kept), y, lo, hi, diag, dual.offset)
     c[active] = moved
-    return c, dual.y - r if len(active) == len(c) else times(dual.K, c), took, now < steps
+    return c, dual.y - r if len(active) == len(c) else symmetric_product(dual.K, c), took, now < steps
 
 
 def _may_move(dual: Dual, c: Array, r: Array) -> NDArray[np.intp]:
-    """Those off their bounds, and those that another could draw from theirs."""
+    """The free coefficients, and those at a bound with a KKT violation."""
     up, down = c < dual.hi, c > dual.lo
     top, bottom = r[up].max(initial=-np.inf), r[down].min(initial=np.inf)
     if not dual.offset:
@@ -180,7 +180,7 @@ def _may_move(dual: Dual, c: Array, r: Array) -> NDArray[np.intp]:
 
 
 def _wish(dual: Dual, point: Point) -> Array:
-    """How much each coefficient wants to leave its bound; those off their bounds more than any."""
+    """The KKT violation of each coefficient at a bound; infinite for free ones."""
     r = dual.y - point.f - point.b
     wish = np.where(point.c == dual.lo, r, -r)
     wish[(dual.lo < point.c) & (point.c < dual.hi)] = np.inf
@@ -188,12 +188,12 @@ def _wish(dual: Dual, point: Point) -> Array:
 
 
 def _descend(dual: Dual, loops: Loops, c: Array, r: Array, steps: int, tol: float) -> int:
-    """Change c and r = y - K c by cheap steps, and say how many it took: fewer than asked if there is no more to do."""
+    """Change c and r = y - K c by cheap steps, and return their number: fewer than `steps` if none is left to do."""
     K, diag, lo, hi = dual.K, dual.diag, dual.lo, dual.hi
     pair_steps, single_steps = (_pair_steps, _single_steps) if loops is None else (loops.pair_steps, loops.single_steps)
     if dual.offset:
         return pair_steps(K, diag, lo, hi, c, r, steps, tol)
-    took, block = 0, max(1, steps // 20)  # pairs get around faster, but only single steps change the sum of c
+    took, block = 0, max(1, steps // 20)  # pairs make faster progress, but only single steps change the sum of c
     while took < steps:
         pairs = pair_steps(K, diag, lo, hi, c, r, min(block, steps - took), tol)
         singles = single_steps(K, diag, lo, hi, c, r, min(block, steps - took - pairs), tol)
@@ -262,7 +262,7 @@ def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array,
 
 
 def _put_on_margin(dual: Dual, point: Point, rounds: int) -> tuple[Point, int]:
-    """Guess who is at a bound, solve for the others to have residual 0, guess again: Newton's method on the dual.
+    """Guess which are at a bound, solve for residual 0 of the others, guess again: Newton's method on the dual.
 
     Close to the solution the guess is soon right, and then the answer is exact. The best point is returned, and the
     number of systems solved.
@@ -296,16 +296,14 @@ def _among(K: Array, chosen: NDArray[np.intp]) -> Array:
     """A copy of these rows and columns of K."""
     if (loops := ready(len(chosen) ** 2)) is not None:
         return loops.among(K, chosen)
-    if len(chosen) > 500:
-        return K[np.ix_(chosen, chosen)]
-    return K.ravel().take(chosen[:, None] * len(K) + chosen)  # faster for few
+    return K[chosen].take(chosen, axis=1)  # faster than `K[np.ix_(chosen, chosen)]`
 
 
 def _moved(K: Array, f: Array, c: Array, to: Array) -> Array:
     """K to, from f = K c: only what has changed counts."""
     changed = np.flatnonzero(c != to)
     if 10 * len(changed) > len(c):  # a copy of many rows costs more than half of all of them read once
-        return times(K, to)
+        return symmetric_product(K, to)
     return f + (to - c)[changed] @ K[changed]
 
 

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..seam import always
-from ..validation import Array, slices
+from ..validation import slices
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -28,18 +28,17 @@ _done = 0.0  # elementary steps of small jobs that were worth compiling, done wi
 
 SLAB = 2**20  # entries of a Gram matrix that are worked on at a time: 8 MB
 WORTH_COMPILING = 2**19  # below so many entries or elementary steps, importing numba takes longer than the job
-WORTH_CALLING = 2**12  # the same, once numba is there
+WORTH_CALLING = 2**12  # the same, once numba is loaded
 WORTH_WAITING = 2**24  # elementary steps, of all small jobs so far: some tenths of a second in plain numpy
 WORTH_A_THREAD = 2**18  # entries: some tenths of a millisecond, which is what starting a thread takes
-_LINE = 8  # numbers in a cache line
 
 
 def compiled(work: float, points: float | None = None) -> Loops:
     """The compiled loops for a job of so many elementary steps; None if plain numpy should do it.
 
     Compiling takes seconds, so a job on `points` (by default the root of `work`) fewer than a thousand never waits for
-    it. Only a program that goes on to such jobs, until plain numpy has done `WORTH_WAITING` steps in at least eight of
-    them, gets the loops. Where they are there, smaller jobs have them too.
+    it. Only a program that continues with such jobs, until plain numpy has done `WORTH_WAITING` steps in at least eight
+    of them, gets the loops. Once they are compiled, smaller jobs use them too.
     """
     global _done
     if os.environ.get("KERNELCOURSE_FAST") == "0":
@@ -54,7 +53,7 @@ def compiled(work: float, points: float | None = None) -> Loops:
 
 
 def ready(work: float) -> Loops:
-    """The compiled loops for a part of a job, if they are there already."""
+    """The compiled loops for a part of a job, if they are compiled already."""
     there = _loops.cache_info().currsize > 0
     return compiled(work, np.inf) if there and (work >= WORTH_CALLING or always()) else None
 
@@ -72,17 +71,6 @@ def in_rows(A: Any) -> Any:
     return np.require(A, dtype=np.float64, requirements=["C", "W"])
 
 
-def in_lanes(Z: Array) -> Array:
-    """Z transposed, for the compiled loops: each row starts at a cache line, and is padded to whole lines."""
-    m, d = Z.shape
-    width = -(-m // _LINE) * _LINE
-    room = np.zeros(d * width + _LINE)
-    first = -room.ctypes.data // room.itemsize % _LINE
-    Z_T = room[first : first + d * width].reshape(d, width)
-    Z_T[:, :m] = Z.T
-    return Z_T
-
-
 def slabs(n: int, columns: int, entries: int = SLAB) -> Iterator[slice]:
     """Cut n rows into slabs of at most so many entries, or of one row.
 
@@ -93,9 +81,9 @@ def slabs(n: int, columns: int, entries: int = SLAB) -> Iterator[slice]:
 
 
 def threads() -> int:
-    """How many threads a job may use: as many as there are processors for us, or as the linear algebra is told to use.
+    """How many threads a job may use: as many as we have processors, or as the linear algebra is told to use.
 
-    One of several jobs side by side has one thread.
+    A job that runs beside others has one thread.
     """
     if _alone.get():
         return 1
@@ -110,10 +98,10 @@ def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], entries: in
     """Call `work` for every part, in threads if so many entries are worth it.
 
     It pays for work that releases the GIL, as numpy's loops over arrays and our compiled ones do. With `products`, the
-    linear algebra uses one thread for each part.
+    linear algebra uses one thread for each part; where it cannot be told to, one part follows the other.
     """
     parts = list(parts)
-    count = min(threads(), len(parts))
+    count = min(workers() if products else threads(), len(parts))
     if count < 2 or entries < WORTH_A_THREAD:
         for part in parts:
             work(part)
@@ -157,14 +145,14 @@ def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
 
 _lock = threading.Lock()
 _inside = 0  # callers that have asked for one thread and not left
-_before: list[tuple[Any, int]] = []  # the shared pools, and how many threads each had
+_before: list[tuple[Any, int]] = []  # the pools, and how many threads each had
 
 
 @contextmanager
 def one_thread(wanted: bool = True) -> Iterator[None]:
     """Within it the linear algebra uses one thread: for short products, where two cost more than they save.
 
-    Most BLAS libraries have one pool for all threads of a program. The first caller sets the limit, and the last that
+    BLAS libraries have one pool for all threads of a program. The first caller sets the limit, and the last that
     leaves restores what was there: if each restored what it had found, one would restore the limit of another.
     """
     global _inside
@@ -172,11 +160,10 @@ def one_thread(wanted: bool = True) -> Iterator[None]:
         yield
         return
     pools = controller().lib_controllers
-    own = [pool for pool in pools if getattr(pool, "threading_layer", "") == "openmp"]  # a pool for each of our threads
-    had = _limit(own)
     with _lock:
         if _inside == 0:
-            _before[:] = _limit([pool for pool in pools if pool not in own])
+            _before[:] = [(pool, pool.num_threads) for pool in pools]
+            _set_threads([(pool, 1) for pool in pools])
         _inside += 1
     try:
         yield
@@ -184,17 +171,10 @@ def one_thread(wanted: bool = True) -> Iterator[None]:
         with _lock:
             _inside -= 1
             if _inside == 0:
-                _restore(_before)
-        _restore(had)
+                _set_threads(_before)
 
 
-def _limit(pools: list[Any]) -> list[tuple[Any, int]]:
-    had = [(pool, pool.num_threads) for pool in pools]
-    _restore([(pool, 1) for pool in pools])
-    return [(pool, count) for pool, count in had if count != pool.num_threads]  # some ignore a change by the program
-
-
-def _restore(counts: list[tuple[Any, int]]) -> None:
+def _set_threads(counts: list[tuple[Any, int]]) -> None:
     for pool, count in counts:
         pool.set_num_threads(count)
         if hasattr(pool, "clear_controlling_thread"):  # otherwise threadpoolctl lets only this thread change it again

@@ -10,15 +10,16 @@ respect to $a$ is $Kr$, which a singular $K$ can hide.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..linalg import conjugate_gradients, refuse_indefinite
+from ..linalg import refuse_indefinite
 from ..seam import definition
 from ..validation import Array, generator, numeric, points, real, square, vector, warn, whole, zero_one
-from .newton import positive_ridge, solve_weighted, zero_of_gradient
+from .newton import newton_by_products, positive_ridge, solve_weighted, zero_of_gradient
 
 __all__ = [
     "LogisticFit", "logistic", "logistic_functional_gradient", "logistic_gradient", "logistic_gradient_descent",
@@ -229,45 +230,17 @@ def logistic_newton_cg(
     True
     """
     K, y, ridge = _problem(K, y, positive_ridge(ridge))
-    tol, max_products = real(tol, "tol", above=0), whole(max_products, "max_products", at_least=1)
-    fit = newton_by_products(K, y, ridge=ridge, tol=tol, max_products=max_products)
-    return logistic_newton(K, y, ridge=ridge, tol=tol) if fit is None else fit
 
+    def curvature(f: Array) -> Callable[[Array], Array]:
+        p = expit(f) * expit(-f)
+        return lambda u: p * u
 
-@definition
-def newton_by_products(K: Array, y: Array, *, ridge: float, tol: float, max_products: int) -> LogisticFit | None:
-    r"""Newton's method on the pair of a and f = Ka, which change together; None if the products do not suffice.
-
-    Conjugate gradients run on pairs $(u, Ku)$, whose inner product $\langle u, v\rangle = u^\top K v$ is then free:
-    each iteration multiplies K with one new vector.
-    """
-    products = 0
-
-    def inner(u: Array, v: Array) -> float:
-        return float(u[0] @ v[1])
-
-    def gradient(x: Array, ridge: float) -> Array:
-        return _residual(x[0], x[1], y, ridge)
-
-    def direction(x: Array, r: Array, ridge: float) -> Array:
-        nonlocal products
-        accuracy = min(0.1, float(np.sqrt(np.abs(r).max())))  # a rough step far away, an exact one close by
-        p = expit(x[1]) * expit(-x[1])
-
-        def times(u: Array) -> Array:
-            Au = ridge * u[0] + p * u[1]
-            return np.array([Au, K @ Au])
-
-        b, most = np.array([-r, -(K @ r)]), max_products - products - 2
-        d, residuals = conjugate_gradients(times, b, iterations=most, tol=accuracy, inner=inner)
-        products += len(residuals) + 1
-        return d if residuals and residuals[-1] <= accuracy else np.zeros_like(x)
-
-    limits = (ridge, ridge, tol, max_products)
-    (a, _), _, norm = zero_of_gradient(np.zeros((2, len(y))), gradient, direction, *limits, weights=lambda x: x[0])
-    if norm > tol * min(1.0, ridge * np.abs(a).max()):
-        return None
-    f = K @ a  # computed again: rounding has accumulated in the other
+    a, products = newton_by_products(
+        K, lambda f: _residual(0.0, f, y, 0.0), curvature, y.shape, ridge, tol, max_products
+    )
+    if a is None:
+        return logistic_newton(K, y, ridge=ridge, tol=tol)
+    f = K @ a
     return LogisticFit(a, products, float(np.abs(_residual(a, f, y, ridge)).max()), _objective(a, f, y, ridge))
 
 
@@ -281,7 +254,7 @@ def _objective(a: Array, f: Array, y: Array, ridge: float) -> float:
     return float(np.logaddexp(0, (1 - 2 * y) * f).sum() + ridge / 2 * (a @ f))
 
 
-def _residual(a: Array, f: Array, y: Array, ridge: float) -> Array:
+def _residual(a: Array | float, f: Array, y: Array, ridge: float) -> Array:
     """s(f) - y + ridge a, with s(-f) for 1 - s(f), which would cancel."""
     sign = 2 * y - 1
     return ridge * a - sign * expit(-sign * f)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..linalg import solve_ridge
+from ..linalg import conjugate_gradients, solve_ridge, symmetric_product
+from ..seam import definition
 from ..validation import Array, real, warn, whole
 
 
@@ -84,6 +85,56 @@ def zero_of_gradient(
             f"a ridge larger than {ridge:g}, a larger tol or more max_iterations would let it finish"
         )
     return x, iterations, norm
+
+
+@definition
+def newton_by_products(
+    K: Array,
+    errors: Callable[[Array], Array],
+    curvature: Callable[[Array], Callable[[Array], Array]],
+    shape: tuple[int, ...],
+    ridge: float,
+    tol: float,
+    max_products: int,
+) -> tuple[Array | None, int]:
+    r"""Newton's method for $\text{errors}(Ka) + \text{ridge}\, a = 0$ in products with K: the weights, and how many.
+
+    `errors(f)` is the gradient of the loss, and `curvature(f)` multiplies with its derivative. The matrix of a step is
+    self-adjoint in the inner product $\langle u, v\rangle = u^\top K v$. Conjugate gradients run on pairs $(u, Ku)$,
+    for which that is free: each iteration multiplies K with one new vector, or matrix. None if `max_products` do not
+    suffice.
+    """
+    tol, max_products, products = real(tol, "tol", above=0), whole(max_products, "max_products", at_least=1), 0
+
+    def direction(x: Array, r: Array, ridge: float) -> Array:
+        nonlocal products
+        accuracy = min(0.1, float(np.sqrt(np.abs(r).max())))  # a rough step far away, an exact one close by
+        bend = curvature(x[1])
+
+        def pair(u: Array) -> Array:
+            return np.array([u, symmetric_product(K, u)])
+
+        d, residuals = conjugate_gradients(
+            lambda u: pair(ridge * u[0] + bend(u[1])),
+            pair(-r),
+            iterations=max_products - products - 2,
+            tol=accuracy,
+            inner=lambda u, v: np.vdot(u[0], v[1]),
+        )
+        products += len(residuals) + 1
+        return d if residuals and residuals[-1] <= accuracy else np.zeros_like(x)
+
+    (a, _), _, norm = zero_of_gradient(
+        np.zeros((2, *shape)),
+        lambda x, ridge: errors(x[1]) + ridge * x[0],
+        direction,
+        ridge,
+        ridge,
+        tol,
+        max_products,
+        weights=lambda x: x[0],
+    )
+    return (None if norm > tol * min(1.0, ridge * np.abs(a).max()) else a), products
 
 
 def solve_weighted(K: Array, p: Array, R: Array, ridge: float) -> Array:

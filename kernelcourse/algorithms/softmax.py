@@ -6,12 +6,14 @@ of the labels, summed over the points, plus $\tfrac{\text{ridge}}{2} \|f\|^2$.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..linalg import conjugate_gradients, refuse_indefinite, solve_ridge
+from ..linalg import refuse_indefinite, solve_ridge
 from ..validation import Array, points, real, same_length, square, vector, whole
-from .newton import positive_ridge, solve_weighted, zero_of_gradient
+from .newton import newton_by_products, positive_ridge, solve_weighted, zero_of_gradient
 
 __all__ = [
     "cross_entropy", "kernel_softmax", "kernel_softmax_cg", "one_hot", "primal_softmax", "softmax",
@@ -161,34 +163,14 @@ def kernel_softmax_cg(
     True
     """
     K, ridge = square(K), positive_ridge(ridge)
-    Y, products = _indicators(labels, len(K), n_classes), 0
-    tol, max_products = real(tol, "tol", above=0), whole(max_products, "max_products", at_least=1)
+    Y = _indicators(labels, len(K), n_classes)
 
-    def gradient(x: Array, ridge: float) -> Array:
-        return _softmax_errors(x[1], Y) + ridge * x[0]
+    def curvature(F: Array) -> Callable[[Array], Array]:
+        P = _softmax(F)
+        return lambda U: P * (U - (P * U).sum(axis=1, keepdims=True))
 
-    def direction(x: Array, R: Array, ridge: float) -> Array:
-        nonlocal products
-        accuracy = min(0.1, float(np.sqrt(np.abs(R).max())))  # a rough step far away, an exact one close by
-        P = _softmax(x[1])
-
-        def times(u: Array) -> Array:
-            PKU = P * u[1]
-            AU = ridge * u[0] + PKU - P * PKU.sum(axis=1, keepdims=True)
-            return np.array([AU, K @ AU])
-
-        b, most = np.array([-R, -(K @ R)]), max_products - products - 2
-        d, residuals = conjugate_gradients(
-            times, b, iterations=most, tol=accuracy, inner=lambda u, v: float(np.vdot(u[0], v[1]))
-        )
-        products += len(residuals) + 1
-        return d if residuals and residuals[-1] <= accuracy else np.zeros_like(x)
-
-    limits, start = (ridge, ridge, tol, max_products), np.zeros((2, *Y.shape))
-    (A, _), _, norm = zero_of_gradient(start, gradient, direction, *limits, weights=lambda x: x[0])
-    if norm > tol * min(1.0, ridge * np.abs(A).max()):
-        return kernel_softmax(K, labels, ridge=ridge, n_classes=n_classes, tol=tol)
-    return A
+    A, _ = newton_by_products(K, lambda F: _softmax_errors(F, Y), curvature, Y.shape, ridge, tol, max_products)
+    return kernel_softmax(K, labels, ridge=ridge, n_classes=n_classes, tol=tol) if A is None else A
 
 
 def primal_softmax(

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..kernels.kernel import Kernel
+from ..kernels.kernel import Kernel, refuse_overflow
 from ..validation import Array, from_sklearn, owned, points, rows, same_kind, same_length, vector
 
 __all__ = ["Classifier", "Estimator", "NotFittedError", "Regressor"]
@@ -240,21 +240,10 @@ def gram(kernel: Kernel, P: Any) -> Array:
     return K
 
 
-def refuse_overflow(kernel: Kernel, values: Array, name: str = "X") -> None:
-    """Refuse kernel values, or sums of them, that no float can hold."""
-    finite = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
-    if not finite.all():
-        raise OverflowError(
-            f"{kernel!r:.80} is too large for a float at {name}[{finite.argmin()}]: scale {name} down, or choose a "
-            "kernel that grows more slowly"
-        )
-
-
 def prepared(kernel: Kernel, X: Any, name: str = "X") -> Any:
     """Points as the kernel's formula takes them, none of which has a value too large for a float."""
     P = kernel.prepare(X, name)
-    with np.errstate(over="ignore", invalid="ignore"):
-        refuse_overflow(kernel, kernel.diagonal(P), name)  # by Cauchy-Schwarz no other value is larger
+    kernel._finite_diagonal(P, name)
     return P
 
 

@@ -155,12 +155,7 @@ class Kernel(metaclass=ABCMeta):
         """By Cauchy-Schwarz no entry exceeds the diagonal: checking n values covers all n * m."""
         with _quiet():
             diagonal = self.diagonal(P)
-        if not np.isfinite(diagonal).all():
-            i = int(np.flatnonzero(~np.isfinite(diagonal))[0])
-            raise OverflowError(
-                f"{self!r:.80} is too large for a float at {name}[{i}] (k(x, x) = {diagonal[i]}): "
-                f"scale {name} down, or choose a kernel that grows more slowly"
-            )
+        refuse_overflow(self, diagonal, name)
         return diagonal
 
     def _vouched(self, values: Array) -> Array:
@@ -344,6 +339,16 @@ class VectorKernel(Kernel):
     def _match(self, P: Array, Q: Array) -> None:
         if P.shape[1] != Q.shape[1]:
             raise ValueError(f"X and Z must have the same number of columns, got {P.shape[1]} and {Q.shape[1]}")
+
+
+def refuse_overflow(kernel: Kernel, values: Array, name: str = "X") -> None:
+    """Refuse kernel values, or sums of them, that no float can hold."""
+    finite = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+    if not finite.all():
+        raise OverflowError(
+            f"{kernel!r:.80} is too large for a float at {name}[{finite.argmin()}]: scale {name} down, or choose a "
+            "kernel that grows more slowly"
+        )
 
 
 def _is_number(value: Any) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..validation import Array, real, whole
+from ..validation import Array, real, slices, whole
 from .counts import CountKernel, ObjectKernel, count_matrix, distinct, require_few, symbols
 from .kernel import InvalidKernel, Objects, _set
 from .rules import nonnegative, row_kronecker
@@ -164,8 +164,8 @@ def gap_weighted(s: Codes, T: Codes, *, size: int, decay: float) -> Array:
     """
     wide = max(1, 2**18 // max(1, len(s) * len(T)))  # as many strings at once as the processor's cache can hold
     if T.shape[1] > wide:
-        blocks = (T[:, j : j + wide] for j in range(0, T.shape[1], wide))
-        return np.concatenate([gap_weighted(s, block, size=size, decay=decay) for block in blocks])
+        blocks = slices(T.shape[1], wide)
+        return np.concatenate([gap_weighted(s, T[:, block], size=size, decay=decay) for block in blocks])
     match = s[:, None, None] == T  # (|s|, |t|, strings)
     D = np.where(match, decay**2, 0.0)
     with np.errstate(over="ignore"):

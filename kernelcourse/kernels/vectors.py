@@ -219,8 +219,15 @@ def absolute_distances(X: Array, Z: Array) -> Array:
     return sum(np.abs(x_i[:, None] - z_j[None, :]) for x_i, z_j in zip(X.T, Z.T, strict=True))
 
 
+class Stationary(Radial):
+    """A kernel whose parameters are all positive numbers."""
+
+    def __post_init__(self) -> None:
+        _set(self, **{name: real(value, name, above=0) for name, value in self._own_parameters().items()})
+
+
 @dataclass(frozen=True)
-class Gaussian(Radial):
+class Gaussian(Stationary):
     r"""$k(x, x') = \exp(-\lVert x - x'\rVert^2 / 2\sigma^2)$ (lecture B, eq. 17; lecture S).
 
     Lecture K writes $\exp(-r^2/h^2)$ and lecture H $\exp(-\gamma r^2)$: $2\sigma^2 = h^2 = 1/\gamma$.
@@ -233,9 +240,6 @@ class Gaussian(Radial):
 
     sigma: float = 1.0
     tex = r"\exp\left(-\frac{{\lVert {x} - {z} \rVert^2}}{{2 \cdot {sigma}^2}}\right)"
-
-    def __post_init__(self) -> None:
-        _set(self, sigma=real(self.sigma, "sigma", above=0))
 
     @classmethod
     def from_h(cls, h: float) -> Gaussian:
@@ -270,7 +274,7 @@ class Gaussian(Radial):
 
 
 @dataclass(frozen=True)
-class Exponential(Radial):
+class Exponential(Stationary):
     r"""$k(x, x') = \exp(-\lVert x - x'\rVert / \text{length})$: continuous, but with a kink at $x = x'$.
 
     >>> Exponential(2.0)([[0.0]], [[2.0]]).round(4)
@@ -280,15 +284,12 @@ class Exponential(Radial):
     length: float = 1.0
     tex = r"\exp\left(-\frac{{\lVert {x} - {z} \rVert}}{{{length}}}\right)"
 
-    def __post_init__(self) -> None:
-        _set(self, length=real(self.length, "length", above=0))
-
     def profile(self, r: Array) -> Array:
         return np.exp(-r / self.length)
 
 
 @dataclass(frozen=True)
-class RationalQuadratic(Radial):
+class RationalQuadratic(Stationary):
     r"""$k(x, x') = (1 + r^2 / (2\alpha\,\text{length}^2))^{-\alpha}$: a mixture of Gaussians of many widths.
 
     >>> RationalQuadratic(1.0, alpha=1.0)([[0.0]], [[2.0]]).round(4)
@@ -299,9 +300,6 @@ class RationalQuadratic(Radial):
     alpha: float = 1.0
     tex = r"\left(1 + \frac{{\lVert {x} - {z} \rVert^2}}{{2 \cdot {alpha} \cdot {length}^2}}\right)^{{-{alpha}}}"
 
-    def __post_init__(self) -> None:
-        _set(self, length=real(self.length, "length", above=0), alpha=real(self.alpha, "alpha", above=0))
-
     def profile(self, r: Array) -> Array:
         x = (r / self.length) ** 2 / (2 * self.alpha)
         if self.alpha < 100:
@@ -310,7 +308,7 @@ class RationalQuadratic(Radial):
 
 
 @dataclass(frozen=True)
-class Matern(Radial):
+class Matern(Stationary):
     r"""$k = \frac{2^{1-\nu}}{\Gamma(\nu)} s^\nu K_\nu(s)$ with $s = \sqrt{2\nu}\,r/\text{length}$.
 
     `nu` sets how often a function of the kernel's space can be differentiated: 1/2 is `Exponential`, and as it grows
@@ -324,7 +322,7 @@ class Matern(Radial):
     nu: float = 1.5
 
     def __post_init__(self) -> None:
-        _set(self, length=real(self.length, "length", above=0), nu=real(self.nu, "nu", above=0))
+        super().__post_init__()
         if self.nu > 100:
             raise ValueError(
                 f"nu must be at most 100, got {self.nu:g}: beyond, Gaussian(sigma={self.length:g}) is the same"
@@ -365,7 +363,7 @@ class Matern(Radial):
 
 
 @dataclass(frozen=True)
-class Laplacian(Radial):
+class Laplacian(Stationary):
     r"""$k(x, x') = \exp(-\lVert x - x'\rVert_1 / \text{length})$: stationary, but in the L1 norm, so not radial.
 
     Lecture K calls the length h.
@@ -377,9 +375,6 @@ class Laplacian(Radial):
     length: float = 1.0
     radial = False
     tex = r"\exp\left(-\frac{{\lVert {x} - {z} \rVert_1}}{{{length}}}\right)"
-
-    def __post_init__(self) -> None:
-        _set(self, length=real(self.length, "length", above=0))
 
     @classmethod
     def from_h(cls, h: float) -> Laplacian:
@@ -397,7 +392,7 @@ class Laplacian(Radial):
 
 
 @dataclass(frozen=True)
-class Periodic(Radial):
+class Periodic(Stationary):
     r"""$k(x, x') = \exp(-2 \sum_j \sin^2(\pi (x_j - x_j')/\text{period}) / \text{length}^2)$.
 
     In several dimensions this is a product with one such kernel per coordinate. (With $\lVert x - x'\rVert$ inside the
@@ -411,9 +406,6 @@ class Periodic(Radial):
     length: float = 1.0
     radial = False
     tex = r"\exp\left(-\frac{{2 \sum_j \sin^2\left(\pi ({{{x}}}_j - {{{z}}}_j) / {period}\right)}}{{{length}^2}}\right)"
-
-    def __post_init__(self) -> None:
-        _set(self, period=real(self.period, "period", above=0), length=real(self.length, "length", above=0))
 
     def formula(self, X: Array, Z: Array) -> Array:
         differences = (x_i[:, None] - z_j[None, :] for x_i, z_j in zip(X.T, Z.T, strict=True))

@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
 from ..estimators.base import prepared
 from ..kernels.kernel import Kernel
 from ..linalg import conjugate_gradients
 from ..seam import definition
-from ..validation import Array, numeric, real, slices, vector, warn, whole
+from ..validation import Array, real, slices, vector, warn, whole
 
 __all__ = ["cg_ridge", "gram_product"]
 
@@ -64,17 +62,17 @@ def gram_product(kernel: Kernel, X: Any, Z: Any, a: Any, *, memory: int = MEMORY
     >>> gram_product(Linear(), [[1.0], [2.0], [3.0]], [[1.0], [10.0]], [1.0, 1.0])
     array([11., 22., 33.])
     """
-    a = numeric(a, "a")
-    if a.ndim not in (1, 2) or len(a) != len(Z):
-        raise ValueError(f"a has shape {a.shape}, but Z has {len(Z)} points: expected a weight for each")
-    return product(kernel, prepared(kernel, X), prepared(kernel, Z, "Z"), a, memory=memory)
+    return kernel.times(X, Z, a, entries=_entries(len(Z), memory))
+
+
+def _entries(columns: int, memory: int) -> int:
+    """How many kernel values are there at a time, in rows of so many."""
+    return columns * (block_rows(columns, memory=memory) and memory // row_bytes(columns))
 
 
 def product(kernel: Kernel, P: Any, Q: Any, a: Array, *, memory: int) -> Array:
     """`gram_product` of prepared points."""
-    rows = max(block_rows(len(Q), memory=memory), memory // row_bytes(len(Q)))
-    parts = [kernel.expand(P[i : i + rows], Q, a) for i in range(0, len(P), rows)]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return kernel.expand(P, Q, a, entries=_entries(len(Q), memory))
 
 
 def cg_ridge(

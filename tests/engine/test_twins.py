@@ -38,7 +38,7 @@ def going(way):
         if way == "small tiles":
             patch.setenv("OPENBLAS_NUM_THREADS", "2")
             patch.setattr(threads, "WORTH_A_THREAD", 0)
-            for name, value in {"ROWS": 7, "COLUMNS": 20, "FEW_COLUMNS": 5, "SMALL_PRODUCT": 2800}.items():
+            for name, value in {"ROWS": 7, "COLUMNS": 20}.items():
                 patch.setattr(gram, name, value)
         yield
 

@@ -171,7 +171,7 @@ def test_few_counts_and_many_give_the_same(case, data):
     found = []
     for state, dense in (("off", 0), ("on", -1), ("on", 2)):  # by the definition; always dense, never
         with pytest.MonkeyPatch.context() as patch, engine(state):
-            patch.setattr("kernelcourse._engine.counts.DENSE", dense)
+            patch.setattr("kernelcourse._engine.gram.DENSE", dense)
             found.append((k(objects), k(objects, objects[:2])))
         np.testing.assert_array_equal(found[-1][0], found[-1][0].T)
     for plain, many, few in zip(*found, strict=True):
