@@ -85,6 +85,18 @@ def test_the_book_shows_what_was_measured():
     assert bench_grading.for_the_book(record) == shown.with_suffix(".md").read_text(encoding="utf-8")
 
 
+def test_a_short_run_of_the_map_has_seen_every_job_and_every_value():
+    order = bench_map.plan(1000, None, seed=3)
+    assert len(order) == len({bench_map.key(*cell) for cell in order})
+    assert {job.name for job, *_ in order[: len(bench_map.JOBS)]} == {job.name for job in bench_map.JOBS}
+    for job in bench_map.JOBS:
+        early = [(how, cell) for one, how, cell in order if one is job][:12]
+        assert {how for how, _ in early} == set(job.ways)
+        seen = {value for _, cell in early for value in cell.items()}
+        small = [cell for cell in job.grid() if cell.get("n", 0) <= 1000]
+        assert {value for cell in small for value in cell.items()} <= seen, job.name
+
+
 def test_growth_is_counted_and_timed(monkeypatch, tmp_path):
     monkeypatch.setattr(bench_growth.harness, "RESULTS", tmp_path)
     short = [replace(family, sizes=[40, 80]) for family in bench_growth.FAMILIES if family.variable == "n"]

@@ -1,9 +1,11 @@
 """The map: for every job a grid of cells, the ratio of the peer's time to ours in each, and where the worst is.
 
-`make bench ONLY=map FLAGS="--job svm --minutes 5"` measures cells of one job for five minutes, in an order that depends
-on nothing but a seed; a later run goes on where it stopped. `--largest 1000` leaves out larger n, `--afresh` forgets
-what was measured, `--report` measures nothing, `--memory` looks at peaks
-too (slow), and `--save` keeps the map for the book. The compiled loops are loaded before the first cell.
+`make bench ONLY=map FLAGS="--job svm --minutes 5"` measures cells of one job for five minutes; a later run goes on
+where it stopped. The order depends on `--seed` alone, and it is that of a stratified sample: the jobs take turns, and
+the next cell of a job is one whose size, shape of data, setting and way were measured least so far, so that a short run
+has seen every job and every kind of data. `--largest 1000` leaves out larger n, `--afresh` forgets what was measured,
+`--report` measures nothing, `--memory` looks at peaks too (slow), and `--save` keeps the map for the book. The compiled
+loops are loaded before the first cell.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import warnings
+from collections import Counter
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -107,9 +110,12 @@ def peak(name: str, parameters: Parameters, side: str) -> float:
 # ---------------------------------------------------------------- the run
 
 
-def plan(largest: int, job: str | None) -> list[tuple[Job, str, Parameters]]:
-    """All cells, in an order that mixes jobs, so that a run that is cut short has seen something of each."""
-    rng, queues = np.random.default_rng(15), []
+Planned = tuple[Job, str, Parameters]
+
+
+def plan(largest: int, job: str | None, seed: int = 15) -> list[Planned]:
+    """All cells, in an order that mixes jobs and settings: a run that is cut short has seen something of each."""
+    rng, queues = np.random.default_rng(seed), []
     for each in JOBS:
         if job is None or job in each.name:
             grid = [cell for cell in each.grid() if cell.get("n", 0) <= largest]
@@ -117,17 +123,38 @@ def plan(largest: int, job: str | None) -> list[tuple[Job, str, Parameters]]:
             # The other ways on a quarter of the grid, drawn by lot.
             for how in each.ways[1:]:
                 found += [(each, how, grid[i]) for i in rng.permutation(len(grid))[: math.ceil(len(grid) / 4)]]
-            queues.append([found[i] for i in rng.permutation(len(found))])
+            queues.append(covering([found[i] for i in rng.permutation(len(found))]))
     return [queue[i] for i in range(max(map(len, queues), default=0)) for queue in queues if i < len(queue)]
+
+
+def covering(cells: list[Planned]) -> list[Planned]:
+    """The cells in such an order that each is one of those whose values have come least often so far."""
+    seen: Counter[tuple[str, Any]] = Counter()
+    rest, order = [(cell, strata(cell)) for cell in cells], []
+    while rest:
+        next_one = min(rest, key=lambda one: sum(map(seen.__getitem__, one[1])) / len(one[1]))
+        rest.remove(next_one)
+        seen.update(next_one[1])
+        order.append(next_one[0])
+    return order
+
+
+def strata(cell: Planned) -> list[tuple[str, Any]]:
+    """The values by which cells differ: the parameters, the way, and n with each shape of the data."""
+    _, how, parameters = cell
+    return [("way", how), *parameters.items(), ("shape at n", (parameters.get("n"), parameters.get("shape")))]
 
 
 def run() -> list[Any]:
     options = arguments()
     found = {} if options.afresh or not FOUND.exists() else json.loads(FOUND.read_text(encoding="utf-8"))["cells"]
-    begin, todo = perf_counter(), plan(options.largest, options.job)
+    begin, todo = perf_counter(), plan(options.largest, options.job, options.seed)
     threads._loops()  # as in a program that has worked for a while; `without numba` is the other state
     if not todo:
         raise SystemExit(f"no job of the map is called {options.job!r}; there are {', '.join(j.name for j in JOBS)}")
+    print(
+        f"seed {options.seed}, {len(todo)} cells of {len({job.name for job, *_ in todo})} jobs, {options.minutes:g} min"
+    )
     for job, how, cell in todo if not options.report else []:
         if perf_counter() - begin > 60 * options.minutes:
             break
@@ -161,6 +188,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("only")
     parser.add_argument("--job", help="only jobs whose name contains this")
     parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=15, help="of the order in which cells are measured")
     parser.add_argument("--largest", type=int, default=10_000, help="the largest n")
     for name in ("--afresh", "--report", "--save", "--memory"):
         parser.add_argument(name, action="store_true")

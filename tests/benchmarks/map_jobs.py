@@ -269,8 +269,8 @@ def neighbours(n: int, d: int, shape: str) -> Cell:
 # ---------------------------------------------------------------- many points, objects
 
 
-def on_features(model: str, classes: int, n: int, d: int, m: int) -> Cell:
-    from sklearn.kernel_approximation import Nystroem
+def on_features(model: str, classes: int, n: int, d: int, m: int, waves: bool = False) -> Cell:
+    from sklearn.kernel_approximation import Nystroem, RBFSampler
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.pipeline import make_pipeline
     from sklearn.svm import LinearSVC
@@ -278,19 +278,24 @@ def on_features(model: str, classes: int, n: int, d: int, m: int) -> Cell:
     X, y = digits() if n == 1797 else many_labels(n, d, classes)
     k, n = kc.Gaussian(2.5 if n == 1797 else 2.0 * np.sqrt(d)), len(X)
     ours, last, verdict = {
-        "ridge": (kc.NystromRidge(k, m=m, ridge=1.0), Ridge(alpha=1.0, fit_intercept=False), None),
+        "ridge": (
+            (kc.FourierRidge if waves else kc.NystromRidge)(k, m=m, ridge=1.0),
+            Ridge(alpha=1.0, fit_intercept=False),
+            None,
+        ),
         "logistic": (
-            kc.NystromLogisticRegression(k, m=m, ridge=1.0),
+            (kc.FourierLogisticRegression if waves else kc.NystromLogisticRegression)(k, m=m, ridge=1.0),
             LogisticRegression(C=1.0, fit_intercept=False, max_iter=1000),
             same(0.95),
         ),
         "SVM": (
-            kc.NystromSVM(k, m=m, lam=kc.lam_from_C(1.0, n=n)),
+            (kc.FourierSVM if waves else kc.NystromSVM)(k, m=m, lam=kc.lam_from_C(1.0, n=n)),
             LinearSVC(C=1.0, loss="hinge", fit_intercept=False, max_iter=10_000),
             same(0.95),
         ),
     }[model]
-    peer = make_pipeline(Nystroem(gamma=k.gamma, n_components=m, random_state=0), last)
+    features = RBFSampler if waves else Nystroem
+    peer = make_pipeline(features(gamma=k.gamma, n_components=m, random_state=0), last)
     t = y.astype(float) if model == "ridge" else y
 
     def fits(a: Any, b: Any) -> Verdict:
@@ -306,7 +311,12 @@ def counts(kernel: str, n: int) -> Cell:
     from sklearn.feature_extraction.text import CountVectorizer
 
     rng = np.random.default_rng(0)
-    if kernel == "words":
+    if kernel == "SciPy summaries":
+        objects, k, vectorizer = kc.load_scipy_summaries().X[:n], kc.BagOfWords(), CountVectorizer(tokenizer=kc.words)
+    elif kernel == "splice sites":
+        objects, k = kc.load_splice_sites().X[:n], kc.Spectrum(3)
+        vectorizer = CountVectorizer(analyzer="char", ngram_range=(3, 3), lowercase=False)
+    elif kernel == "words":
         chance = 1 / np.arange(1, 2001)
         objects = [" ".join(f"word{i}" for i in rng.choice(2000, size=100, p=chance / chance.sum())) for _ in range(n)]
         k, vectorizer = kc.BagOfWords(), CountVectorizer()
@@ -319,6 +329,61 @@ def counts(kernel: str, n: int) -> Cell:
         return (C @ C.T).toarray()
 
     return Cell(lambda: k(objects), peer, close(1e-12))
+
+
+def sets(n: int, elements: int) -> Cell:
+    from sklearn.preprocessing import MultiLabelBinarizer
+
+    rng = np.random.default_rng(0)
+    objects = [frozenset(rng.integers(elements, size=10).tolist()) for _ in range(n)]
+
+    def peer() -> np.ndarray:
+        C = MultiLabelBinarizer(sparse_output=True).fit_transform(objects).astype(float)
+        return (C @ C.T).toarray()
+
+    return Cell(lambda: kc.Intersection()(objects), peer, close(1e-12))
+
+
+def leave_one_out(n: int, d: int, shape: str) -> Cell:
+    """The peer gets exact features, on which its leave-one-out takes one decomposition as well."""
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.linear_model import RidgeCV
+
+    X, s, ridges = points(n, d, shape), width(d, shape), np.logspace(-2, 2, 10)
+    t = function(n, d, shape) + 0.3 * np.random.default_rng(3).normal(size=n)
+
+    def peer() -> float:
+        Phi = Nystroem(gamma=0.5 / s**2, n_components=n, random_state=0).fit_transform(X)
+        return float(RidgeCV(ridges, fit_intercept=False).fit(Phi, t).alpha_)
+
+    return Cell(lambda: kc.choose_kernel([kc.Gaussian(s)], X, t, ridges=ridges).ridge, peer, close(1e-6))
+
+
+def perceptron(data: str, n: int, d: int) -> Cell:
+    """No package has it: the peer is the loop of the lecture that keeps its scores, in numpy."""
+    y, K = labels(data, n, d, "plain").astype(float), kc.Gaussian(width(d))(points(n, d))
+
+    def peer() -> np.ndarray:
+        alpha, f = np.zeros(n, dtype=int), np.zeros(n)
+        for _ in range(10):
+            for i in range(n):
+                if y[i] * f[i] <= 0:
+                    alpha[i] += 1
+                    f += y[i] * K[i]
+        return alpha
+
+    return Cell(lambda: kc.kernel_perceptron(K, y, max_epochs=10).alpha, peer, same(0.999))
+
+
+def network(n: int, d: int, classes: int, hidden: int) -> Cell:
+    """Both train for twenty epochs with the same batches, step and momentum."""
+    from sklearn.neural_network import MLPClassifier
+
+    X, y = many_labels(n, d, classes)
+    options = {"max_iter": 20, "batch_size": 32, "learning_rate_init": 0.05, "momentum": 0.9, "tol": 0.0}
+    peer = MLPClassifier((hidden,), activation="tanh", solver="sgd", alpha=0.0, random_state=0, **options)
+    ours = kc.MLP((hidden,), step=0.05, epochs=20, batch_size=32)
+    return Cell(lambda: ours.fit(X, y), lambda: peer.fit(X, y), lambda a, b: same(0.8)(a.predict(X), b.predict(X)))
 
 
 # ---------------------------------------------------------------- the jobs
@@ -334,11 +399,17 @@ def gram_grid() -> Iterator[Parameters]:
     yield from cells(kernel=("Gaussian", "Laplacian"), n=N, d=D, cross=(True,))()
 
 
-def feature_grid(model: str) -> Iterator[Parameters]:
+def feature_grid(model: str, **waves: tuple[bool]) -> Iterator[Parameters]:
     for classes in (2,) if model == "ridge" else (2, 10):
-        yield from cells(model=(model,), classes=(classes,), n=(1000, 4000, 10_000), d=(2, 8, 64), m=(100, 500))()
+        size = {"n": (1000, 4000, 10_000), "d": (2, 8, 64), "m": (100, 500)}
+        yield from cells(model=(model,), classes=(classes,), **size, **waves)()
     if model != "ridge":
-        yield from cells(model=(model,), classes=(10,), n=(1797,), d=(64,), m=(300, 1000))()
+        yield from cells(model=(model,), classes=(10,), n=(1797,), d=(64,), m=(300, 1000), **waves)()
+
+
+def count_grid() -> Iterator[Parameters]:
+    yield from cells(kernel=("words", "strings", "splice sites"), n=(200, 1000, 4000))()
+    yield from cells(kernel=("SciPy summaries",), n=(200, 294))()
 
 
 def logistic_grid() -> Iterator[Parameters]:
@@ -367,5 +438,15 @@ JOBS = [
         Job(f"nystrom-{model.lower()}", f"Nystroem + {peer}", on_features, partial(feature_grid, model))
         for model, peer in LINEAR_MODELS.items()
     ),
-    Job("counts", "CountVectorizer, product", counts, cells(kernel=("words", "strings"), n=(200, 1000, 4000))),
+    *(
+        Job(
+            f"fourier-{model.lower()}", f"RBFSampler + {peer}", on_features, partial(feature_grid, model, waves=(True,))
+        )
+        for model, peer in LINEAR_MODELS.items()
+    ),
+    Job("counts", "CountVectorizer, product", counts, count_grid),
+    Job("sets", "MultiLabelBinarizer, product", sets, cells(n=N, elements=(30, 1000))),
+    Job("leave-one-out", "Nystroem(n) + RidgeCV", leave_one_out, cells(n=(200, 1000), d=(2, 8, 64), shape=SHAPES)),
+    Job("perceptron", "a loop in numpy", perceptron, cells(data=("separable", "noisy", "hard"), n=N, d=(2, 64))),
+    Job("network", "MLPClassifier", network, cells(n=(200, 1000), d=(2, 64), classes=(2, 10), hidden=(16, 100))),
 ]
