@@ -20,7 +20,7 @@ from .book import links_for
 from .calling import call, student_line
 from .cases import case_generator
 from .comparing import difference
-from .diagnosis import SECONDS, Diagnosis
+from .diagnosis import STEPS, Diagnosis
 from .diagnosis.words import joined
 from .limits import TookTooLong, seconds_per_piece, time_limit
 from .piece import Claim, Piece
@@ -78,7 +78,7 @@ class Checks:
 
     def _judge(self, answers: dict[str, Callable[..., Any]], *, hidden: bool) -> Verdict:
         results = []
-        thought = SECONDS if len(answers) < 3 else 2 * SECONDS / len(answers)
+        thought = STEPS if len(answers) < 3 else 2 * STEPS // len(answers)
         for name, answer in answers.items():
             if name not in self.pieces:
                 raise TypeError(f"no piece is called {name!r}; this assignment has {', '.join(self.pieces)}")
@@ -88,10 +88,10 @@ class Checks:
             results.append(result)
         return self._verdict(results)
 
-    def examine(self, name: str, answer: Any, *, hidden: bool, thought: float = SECONDS) -> Result:
-        """Hold one answer against its piece; a diagnosis may take `thought` seconds."""
+    def examine(self, name: str, answer: Any, *, hidden: bool, thought: int = STEPS) -> Result:
+        """Hold one answer against its piece; a diagnosis may take `thought` steps."""
         rng = case_generator(self.seed, name, hidden=hidden)
-        return self.pieces[name].examine(answer, rng, hidden=hidden, seconds=thought)
+        return self.pieces[name].examine(answer, rng, hidden=hidden, steps=thought)
 
     def final(self, **answers: Callable[..., Any]) -> Verdict:
         """The verdict that grading gives: on the visible cases, then on hidden ones if these are right."""
@@ -108,7 +108,7 @@ class Checks:
             return Partial(results)
         raise CheckFailed(Verdict(results))
 
-    def _within_time(self, name: str, answer: Callable[..., Any], *, hidden: bool, thought: float = SECONDS) -> Result:
+    def _within_time(self, name: str, answer: Callable[..., Any], *, hidden: bool, thought: int = STEPS) -> Result:
         """The verdict on one piece, within its time, with the way to the book."""
         piece = self.pieces[name]
         home = piece.mistakes[0].wrong.__module__ if piece.mistakes else ""  # mistakes stand in the catalogue

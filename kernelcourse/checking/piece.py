@@ -14,7 +14,7 @@ from ..seam import engine
 from .calling import Answer, Outcome, call
 from .cases import Case
 from .comparing import difference, vague
-from .diagnosis import SECONDS, WORDS, Diagnosis, diagnose
+from .diagnosis import STEPS, WORDS, Diagnosis, diagnose
 from .diagnosis.errors import without_paths
 from .diagnosis.example import burden, digits, first_apart
 from .diagnosis.relations import Known, Pair, relation
@@ -71,11 +71,11 @@ class Piece:
         rng: np.random.Generator,
         *,
         hidden: bool = False,
-        seconds: float = SECONDS,
+        steps: int = STEPS,
     ) -> Result:
         """Try the function on all cases and say what is wrong, or that nothing is.
 
-        A diagnosis, which may take so many seconds, is for functions of this process and for visible cases only.
+        A diagnosis, which may take so many steps, is for functions of this process and for visible cases only.
         """
         outcomes = [call(function, case) for case in drawn(self.cases, rng, hidden=hidden)]
         wanted = [self.reference(*outcome.case.fresh()) for outcome in outcomes]
@@ -94,7 +94,7 @@ class Piece:
         mistake = self._usual_mistake(outcomes, wanted)
         diagnosis = None
         if not hidden and not isinstance(function, Answer):
-            diagnosis = diagnose(self, function, outcomes, wanted, seconds, brief=mistake is not None)
+            diagnosis = diagnose(self, function, outcomes, wanted, steps, brief=mistake is not None)
         return Result(
             self.name,
             self.points,
@@ -208,7 +208,7 @@ class Claim:
 
     @engine("off")  # the same verdict on every machine
     def examine(
-        self, function: Callable[[], Any], rng: np.random.Generator, *, hidden: bool = False, seconds: float = SECONDS
+        self, function: Callable[[], Any], rng: np.random.Generator, *, hidden: bool = False, steps: int = STEPS
     ) -> Result:
         """Ask for the witness and judge it."""
         outcome = call(function, Case(()))

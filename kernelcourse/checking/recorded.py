@@ -15,7 +15,7 @@ from typing import Any
 from .calling import Answer, Outcome, Raised
 from .cases import Case
 from .checks import Checks, NoChecks
-from .diagnosis import SECONDS
+from .diagnosis import STEPS
 from .drawing import AsDrawn
 from .piece import Claim, Mistake, Piece
 from .plain import NotPlain, decode
@@ -69,7 +69,7 @@ class RecordedChecks(Checks):
         super().__init__(catalogue.PIECES, seed=catalogue.seed)
         self.secret = {piece.name: piece for piece in catalogue.hidden}
 
-    def examine(self, name: str, answer: Any, *, hidden: bool, thought: float = SECONDS) -> Result:
+    def examine(self, name: str, answer: Any, *, hidden: bool, thought: int = STEPS) -> Result:
         if hidden and name not in self.secret:
             raise NoChecks(f"the hidden inputs of {name} are not here: they come in a file *{HIDDEN_ENDING}")
         if hidden:

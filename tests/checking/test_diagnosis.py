@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from kernelcourse.checking import Case, Piece, catalogue
-from kernelcourse.checking.calling import Answer, call
+from kernelcourse.checking.calling import Answer, call, watched
 from kernelcourse.checking.cases import case_generator
 from kernelcourse.checking.diagnosis import WORDS
 from kernelcourse.checking.diagnosis.behaviour import probes
 from kernelcourse.checking.diagnosis.dependence import dependence
 from kernelcourse.checking.diagnosis.edits import NUMPY, edits
+from kernelcourse.checking.diagnosis.effort import Effort
 from kernelcourse.checking.diagnosis.errors import without_paths
 from kernelcourse.checking.diagnosis.fingerprints import tables
 from kernelcourse.checking.diagnosis.relations import Known, Pair, relation
@@ -41,7 +42,7 @@ def written(text, **names):
 
 
 def examine(notebook, name, text):
-    return piece(notebook, name).examine(written(text), case_generator(1, name, hidden=False), seconds=5.0)
+    return piece(notebook, name).examine(written(text), case_generator(1, name, hidden=False), steps=10**6)
 
 
 @pytest.mark.parametrize(
@@ -232,3 +233,29 @@ def test_the_scorers_mistakes_are_none_that_the_diagnosis_tries():
             with edit.made():
                 assert ast.unparse(solution.function).replace(NUMPY, "np") not in texts
     assert new > 0.97 * every  # few are left out
+
+
+def test_steps_are_counted_and_not_seconds():
+    """Calls that the student's lines make; a comprehension, which is a call until Python 3.11, is none."""
+    function = written("def f(n):\n    return [abs(i) for i in range(n)]\n")
+
+    def left(n):
+        effort = Effort(100)
+        with watched(effort.watch):
+            function(n)
+        return effort.left
+
+    assert left(0) - left(40) == 40
+    effort = Effort(100)
+    with pytest.raises(TimeoutError), effort.at_most(10), watched(effort.watch):
+        function(40)
+    assert effort.left == 89 and not effort.over
+
+
+def test_a_mistake_that_solves_singular_systems_has_no_fingerprint():
+    """Rounding decides whether such a system is solved, and to what: another machine would say something else."""
+    mistake = next(m for m in piece("dual-representation", "primal_weights").mistakes if "identity" in m.name)
+    rng = case_generator(1, "primal_weights", hidden=False)
+    result = piece("dual-representation", "primal_weights").examine(mistake.wrong, rng)
+    assert result.mistake == mistake.name and result.diagnosis is None
+    assert mistake.hint.startswith(result.nudge)

@@ -53,7 +53,7 @@ def written(notebook: Any) -> list[str]:
 def verdicts(asked: list[list[str]], function: Callable[[str, str], Any]) -> list[list[str]]:
     """What the check says to each answer, given as [stem, piece, kind, source]; `function` makes it callable.
 
-    With the catalogue's hint at once, as in feedback: how far the search for a first nudge gets is a matter of time.
+    The verdict with the catalogue's hint at once, as in feedback; the mistake; and what a notebook says first and last.
     """
     from dataclasses import replace
 
@@ -62,7 +62,9 @@ def verdicts(asked: list[list[str]], function: Callable[[str, str], Any]) -> lis
     said = []
     for stem, piece, kind, source in asked:
         result = catalogue(stem).checks(1).examine(piece, function(source, piece), hidden=False)
-        said.append([stem, piece, kind, replace(result, nudge="", smaller=()).text, result.mistake])
+        verdict = replace(result, nudge="", smaller=()).text
+        why = result.diagnosis.why if result.diagnosis else ""
+        said.append([stem, piece, kind, verdict, result.mistake, result.nudge, why])
     return said
 
 

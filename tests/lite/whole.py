@@ -67,7 +67,8 @@ def test_the_sandbox_says_what_a_notebook_says(assignment, library):  # noqa: F8
             )
     finally:
         session.end()
-    assert in_digits_that_count(said) == in_digits_that_count(said_here(every(assignment)))
+    in_a_notebook = [row[:5] for row in said_here(every(assignment))]  # without the nudge, which feedback leaves out
+    assert in_digits_that_count(said) == in_digits_that_count(in_a_notebook)
 
 
 def test_an_endless_cell_is_stopped_by_a_restart_and_the_text_stays(lab):

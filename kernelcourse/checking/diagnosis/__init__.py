@@ -20,10 +20,10 @@ import numpy as np
 from ..calling import Outcome, watched
 from ..cases import Case
 from ..comparing import difference
-from ..limits import own_time
 from .behaviour import probes, projections
 from .conditions import condition
 from .dependence import dependence
+from .effort import RUN, STEPS, Effort
 from .errors import failure, without_paths
 from .example import burden
 from .fingerprints import Match, Table, tables
@@ -33,7 +33,6 @@ from .repair import Place, repair
 if TYPE_CHECKING:
     from ..piece import Piece
 
-SECONDS = 0.25  # of this thread's own time, for one diagnosis: the same hint on a busy machine
 WORDS = 40  # of a nudge, at most
 
 
@@ -56,16 +55,13 @@ class Attempt:
     function: Callable[..., Any]
     outcomes: Sequence[Outcome]
     wanted: Sequence[Any]
-    deadline: float
+    effort: Effort
 
     def __call__(self, case: Case) -> Any:
-        """Call it once more, as long as there is time."""
-        with watched(self._tick):
+        """Call it once more, as long as there are steps left."""
+        self.effort.spend(RUN)
+        with watched(self.effort.watch):
             return self.function(*case.fresh())
-
-    def _tick(self, *_: Any) -> None:
-        if own_time() > self.deadline:
-            raise TimeoutError
 
     @cached_property
     def table(self) -> Table | None:
@@ -103,7 +99,7 @@ def diagnose(
     function: Callable[..., Any],
     outcomes: Sequence[Outcome],
     wanted: Sequence[Any],
-    seconds: float = SECONDS,
+    steps: int = STEPS,
     *,
     brief: bool = False,
 ) -> Diagnosis | None:
@@ -111,7 +107,7 @@ def diagnose(
 
     A brief one only says where to look: enough if the catalogue says why.
     """
-    attempt = Attempt(piece, function, outcomes, wanted, own_time() + seconds)
+    attempt = Attempt(piece, function, outcomes, wanted, Effort(steps))
     if all(outcome.value is None and outcome.error is None for outcome in outcomes):
         return None  # the verdict says it
     stages: list[Callable[[Attempt], Diagnosis | None]] = [
@@ -120,7 +116,7 @@ def diagnose(
         partial(_related, strong=True),
         _multiplied,
         *([] if brief else [_repaired, _far_fetched, _related]),
-        _dependent,
+        partial(_dependent, growth=not brief),  # rounding can spoil how a result grows; the catalogue knows better
         *([] if brief else [_conditioned]),
     ]
     quiet = io.StringIO()
@@ -183,7 +179,7 @@ def _related(attempt: Attempt, *, strong: bool = False) -> Diagnosis | None:
 
 
 def _place(attempt: Attempt) -> Place | None:
-    return repair(attempt.function, attempt.outcomes, attempt.wanted, attempt.piece.tolerance, attempt.deadline)
+    return repair(attempt.function, attempt.outcomes, attempt.wanted, attempt.piece.tolerance, attempt.effort)
 
 
 def _repair_words(place: Place | None) -> str:
@@ -199,9 +195,9 @@ def _repaired(attempt: Attempt) -> Diagnosis | None:
     return Diagnosis(nudge, _repair_words(place), "place", spans=place.spans)
 
 
-def _dependent(attempt: Attempt) -> Diagnosis | None:
+def _dependent(attempt: Attempt, *, growth: bool) -> Diagnosis | None:
     cases = [outcome.case for outcome in attempt.outcomes if outcome.error is None]
-    said = dependence(attempt, attempt.piece.reference, cases, attempt.names)
+    said = dependence(attempt, attempt.piece.reference, cases, attempt.names, growth=growth)
     return Diagnosis(said, said, "dependence") if said else None
 
 

@@ -102,7 +102,9 @@ def shape(value: Any) -> tuple[Any, ...]:
 
 
 def projections(function: Callable[[Case], Any], found: Probes) -> np.ndarray | None:
-    """A few weighted sums of all that the function returns on the probes, or None if it never returns.
+    """A few weighted sums of all that the function returns on the probes.
+
+    None if it never returns, or if it solves singular systems, whose results differ between machines.
 
     Two functions that agree on all probes have the same sums; two that do not have different ones.
     """
@@ -114,7 +116,9 @@ def projections(function: Callable[[Case], Any], found: Probes) -> np.ndarray | 
             returned += value is not None
         except TimeoutError:
             raise
-        except Exception:  # noqa: BLE001 - whatever it raises is a behaviour like another
+        except Exception as error:  # noqa: BLE001 - whatever it raises is a behaviour like another
+            if "Singular matrix" in str(error):  # rounding decides: another processor may solve it, to other numbers
+                return None
             sums += _ERROR * np.cos(number + np.arange(PROJECTIONS))
             if not returned and number >= _PATIENCE:
                 return None

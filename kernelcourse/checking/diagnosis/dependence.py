@@ -16,7 +16,12 @@ _FEW = 3  # inputs that are changed
 
 
 def dependence(
-    function: Callable[[Case], Any], reference: Callable[..., Any], cases: Sequence[Case], names: Sequence[str]
+    function: Callable[[Case], Any],
+    reference: Callable[..., Any],
+    cases: Sequence[Case],
+    names: Sequence[str],
+    *,
+    growth: bool = True,
 ) -> str:
     """A sentence on an argument that has no effect, or that has one and should not, or another than it should."""
     chosen = sorted((case for case in cases if not case.strided and not case.frozen), key=lambda case: -case.size)[
@@ -30,7 +35,7 @@ def dependence(
                 return f"Your result does not depend on {words}; it should."
             if all(yours for yours, _ in effects) and not any(expected for _, expected in effects):
                 return f"Your result depends on {words}; it should not."
-    return _growth(function, reference, chosen, names)
+    return _growth(function, reference, chosen, names) if growth else ""
 
 
 def _changes(names: Sequence[str]) -> Iterator[tuple[str, Callable[[Case], Case | None]]]:

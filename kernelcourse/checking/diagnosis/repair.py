@@ -17,11 +17,11 @@ import numpy as np
 
 from ..calling import Outcome, watched
 from ..comparing import difference
-from ..limits import own_time
 from .edits import OUTSIDE, ROWS, Edit, edits, helpers, rows, with_ticks
+from .effort import COMPILE, RUN, Effort
 from .words import EVERYWHERE, change
 
-_ONE = 0.06  # seconds for one change: most are done in a thousandth, some would go on for ever
+_ONE = 4_000  # steps for one change: most are done in a hundred, some would go on for ever
 
 
 @dataclass(frozen=True)
@@ -38,40 +38,37 @@ class Place:
 class Source:
     """The text of a function as a tree that can be changed and run."""
 
-    def __init__(self, function: Callable[..., Any], deadline: float) -> None:
+    def __init__(self, function: Callable[..., Any], effort: Effort) -> None:
         self.lines, first = inspect.getsourcelines(function)
         self.text = textwrap.dedent("".join(self.lines))
         body = ast.parse(self.text).body
         if len(body) != 1 or not isinstance(body[0], ast.FunctionDef) or body[0].decorator_list:
             raise TypeError("only a plain function can be changed")
         self.first = first
-        self.end = deadline
+        self.effort = effort
         self.function = with_ticks(body[0])
         self.module = ast.Module([self.function], [])
         free = inspect.getclosurevars(function).nonlocals
-        self.namespace = {**function.__globals__, **free, **helpers(self.tick)}
-
-    def tick(self, *_: Any) -> None:
-        """Stop what takes too long; a loop asks, and so does every call."""
-        if own_time() > self.end:
-            raise TimeoutError
+        self.namespace = {**function.__globals__, **free, **helpers(effort.spend)}
 
     def run(self, args: tuple[Any, ...]) -> Any:
         """Call the function that was compiled last."""
         self.namespace[ROWS] = rows(args)
-        with watched(self.tick):
+        self.effort.spend(RUN)
+        with watched(self.effort.watch):
             return self.namespace[self.function.name](*args)
 
     def compile(self) -> None:
+        self.effort.spend(COMPILE)
         exec(compile(self.module, "<changed>", "exec"), self.namespace)
 
 
 def repair(
-    function: Callable[..., Any], outcomes: Sequence[Outcome], wanted: Sequence[Any], tolerance: float, deadline: float
+    function: Callable[..., Any], outcomes: Sequence[Outcome], wanted: Sequence[Any], tolerance: float, effort: Effort
 ) -> Place | None:
-    """The plainest change that makes the function right on all inputs, or None if none is found in time."""
+    """The plainest change that makes the function right on all inputs, or None if the steps are used up before."""
     try:
-        source = Source(function, deadline)
+        source = Source(function, effort)
     except (OSError, TypeError, SyntaxError, ValueError, IndentationError):
         return None
     tried = _in_order(outcomes, wanted, tolerance)
@@ -87,10 +84,9 @@ def repair(
         for edit in sorted(edits(source.function), key=_cost):
             if edit.kind == OUTSIDE:
                 continue
-            if own_time() > deadline or (found and _cost(edit) > _cost(found[0])):
+            if effort.over or (found and _cost(edit) > _cost(found[0])):
                 break
-            source.end = min(deadline, own_time() + _ONE)
-            with edit.made():
+            with edit.made(), effort.at_most(_ONE):
                 if _right(source, tried, tolerance):
                     found.append(edit)
     return _place(source, found) if found else None

@@ -1,0 +1,57 @@
+"""How much a diagnosis may try, counted in what the student's code does and not in seconds.
+
+The count is the same on a busy machine, in a sandbox and in a browser, and so are the hints.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from functools import cache
+from types import FrameType
+from typing import Any
+
+from ..calling import is_students
+from ..limits import own_time
+
+STEPS = 50_000  # for one diagnosis
+RUN, COMPILE = 20, 60  # what one call of the student's function costs besides its steps, and one changed text of it
+_CLOCK = 3.0  # of this thread's own seconds: the end of a diagnosis whose single steps are slow
+_INLINED = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # calls of their own until Python 3.11
+
+_students = cache(is_students)
+
+
+class Effort:
+    """What is left of a number of steps: calls that the student's code makes, and rounds of its loops."""
+
+    def __init__(self, steps: int = STEPS) -> None:
+        self.left, self.floor, self.end = steps, 0, own_time() + _CLOCK
+
+    def spend(self, steps: int = 1) -> None:
+        """Take steps from what is left; without any left, raise TimeoutError."""
+        self.left -= steps
+        if self.left < self.floor or own_time() > self.end:
+            raise TimeoutError
+
+    def watch(self, frame: FrameType, event: str, _: Any) -> None:
+        """Count the calls that the student's own lines make, as a profiler that `calling.watched` runs."""
+        if event == "call":
+            caller = None if frame.f_code.co_name in _INLINED else frame.f_back
+        else:
+            caller = frame if event == "c_call" else None
+        if caller is not None and _students(caller.f_code.co_filename):
+            self.spend()
+
+    @property
+    def over(self) -> bool:
+        return self.left <= 0 or own_time() > self.end
+
+    @contextlib.contextmanager
+    def at_most(self, steps: int) -> Iterator[None]:
+        """Within it, only so many of the steps may be taken."""
+        self.floor = max(0, self.left - steps)
+        try:
+            yield
+        finally:
+            self.floor = 0
