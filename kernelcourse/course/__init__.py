@@ -2,6 +2,6 @@
 
 import sys
 
-# nbformat stands on jsonschema, which takes three seconds to build grammars for a kind of address that no notebook has.
+# nbformat imports jsonschema, which takes three seconds to build grammars for a kind of address that no notebook has.
 # It does without them where they cannot be imported.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Change an assignment that has been graded: add, rename or drop a check, or give a point elsewhere.
+"""Change an assignment that has been graded: add, rename or drop a check, or change its points.
 
 Everything is graded again in a copy of the course, and a table says whose points change. Nothing else is written unless
 you say --write. Manual scores, comments and extra credit stay; --renamed says which cell they belong to now.
@@ -23,11 +23,11 @@ from .variants import record_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("assignment", metavar="ASSIGNMENT", help="which one, for example 01-dual-representation")
+    parser.add_argument("assignment", metavar="ASSIGNMENT", help="for example 01-dual-representation")
     parser.add_argument(
-        "--renamed", action="append", default=[], metavar="OLD=NEW", help="a cell with another name (can be repeated)"
+        "--renamed", action="append", default=[], metavar="OLD=NEW", help="a cell that was renamed (can be repeated)"
     )
-    parser.add_argument("--term", help="as at the release")
+    parser.add_argument("--term", help="the term given at the release")
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="how many at a time (default: one per core)")
     parser.add_argument("--unsafe", action="store_true", help="run code with your permissions, without a sandbox")
     parser.add_argument("--write", action="store_true", help="put the new release, results and grades in their places")

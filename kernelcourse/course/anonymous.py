@@ -1,4 +1,4 @@
-"""A report without names: every student gets a number that tells nobody who it is, the same in all reports."""
+"""A report without names: every student gets a number that does not reveal who it is, the same in all reports."""
 
 from __future__ import annotations
 

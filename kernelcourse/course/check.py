@@ -1,4 +1,4 @@
-"""Run the visible checks of a notebook in a fresh kernel, as the grader will, and say what came of each piece.
+"""Run the visible checks of a notebook in a fresh kernel, as the grader will, and report the result of each piece.
 
 A piece that never ends or kills the kernel costs its own points only: the others are checked in a fresh kernel.
 """
@@ -44,11 +44,11 @@ class Row:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("notebook", type=Path, metavar="NOTEBOOK", help="the notebook, an .ipynb file")
-    parser.add_argument("--piece", action="append", default=[], metavar="NAME", help="only this one (can be repeated)")
+    parser.add_argument("--piece", action="append", default=[], metavar="NAME", help="one piece (can be repeated)")
     parser.add_argument("--why", action="store_true", help="say more about what is wrong")
     parser.add_argument("--watch", action="store_true", help="check again whenever the notebook is saved")
     parser.add_argument(
-        "--timeout", type=_seconds, default=10, metavar="SECONDS", help="of processor time for one piece (default: 10)"
+        "--timeout", type=_seconds, default=10, metavar="SECONDS", help="processor time for one piece (default: 10)"
     )
 
 
@@ -153,7 +153,7 @@ def _meta(cell: Any) -> Any:
 
 
 def _wanted(notebook: Any, path: Path, pieces: list[str] | tuple[str, ...]) -> list[tuple[int, Call]]:
-    """The checks to run, each with the cell that it stands in."""
+    """The checks to run, each with its cell."""
     found = [(id(cell), call) for cell in notebook.cells if is_check(cell) for call in calls(cell.source)]
     if not any(map(is_check, notebook.cells)):
         raise CourseError(f"{path} has no checks: is it a notebook of this course?")
@@ -180,7 +180,7 @@ class _Attempt:
             self.broken |= dict.fromkeys(defined_names([source]), reason)
 
     def check(self, cell: Any, chosen: list[Call]) -> Iterator[Row]:
-        """The rows of a check cell, piece by piece if it is made of such."""
+        """The rows of a check cell, piece by piece if it consists of pieces."""
         if calls(cell.source):
             yield from map(self._piece, chosen)
             return

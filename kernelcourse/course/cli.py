@@ -17,15 +17,15 @@ from ..checking.checks import NoChecks
 from .errors import CourseError
 
 COMMANDS = {
-    "init": "make a folder a course",
+    "init": "turn a folder into a course",
     "doctor": "say what this machine can do, and what to install",
     "check": "run the visible checks of a notebook",
     "progress": "show how far you are in all assignments",
-    "solution": "show a solution, if your instructor allows it by now",
+    "solution": "show a solution, once your instructor allows it",
     "release": "make the students' notebooks from the solutions",
-    "roster": "enter students from a list of Canvas, Moodle or nbgrader",
+    "roster": "enter students from a Canvas, Moodle or nbgrader list",
     "due": "set or show a due date and extensions",
-    "collect": "unpack the submissions that a platform hands out as a zip file",
+    "collect": "unpack the zip file of submissions from a platform",
     "grade": "grade submissions, each in a sandbox",
     "report": "write a page about the results of an assignment",
     "new": "start a new assignment",

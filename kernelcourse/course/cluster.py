@@ -1,9 +1,9 @@
 """Many submissions at once, on the workers of a Dask cluster.
 
-Dask's messages are pickles: whoever receives one runs what the sender likes. So the client lives in a process of its
-own, the courier, in a sandbox that sees the network and nothing of the course; between it and the grader goes JSON, of
-which `far.checked` takes what a result can be. The scheduler and the workers must know each other by TLS, unless they
-are on this machine: they receive the secret of the hidden inputs.
+Dask's messages are pickles: whoever receives one runs whatever the sender put into it. So the client lives in its own
+process, the courier, in a sandbox that sees the network and nothing of the course; between it and the grader goes
+JSON, of which `far.checked` takes what a result can be. The scheduler and the workers must know each other by TLS,
+unless they are on this machine: they receive the secret of the hidden inputs.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def on_a_cluster(
 
 
 def _located(address: str) -> str:
-    """The scheduler's address, which may stand in the file that it wrote."""
+    """The scheduler's address, which may be in the file that it wrote."""
     if not address.endswith(".json"):
         return address
     try:

@@ -2,8 +2,8 @@
 
 Gradescope: Download submissions (its file of times and submitters is read; a group's submission goes to each member).
 Canvas: Download submissions. Moodle: Download all submissions. Students are found by the ids and names of the roster
-(`kernelcourse roster`). Only notebooks are taken. They replace those of an earlier time, whose results are kept in the
-history when the new ones are graded. For other file names use `nbgrader zip_collect`.
+(`kernelcourse roster`). Only notebooks are taken. They replace earlier ones, whose results are kept in the history
+when the new ones are graded. For other file names use `nbgrader zip_collect`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Arrived:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("assignment", metavar="ASSIGNMENT", help="which one, for example 01-dual-representation")
+    parser.add_argument("assignment", metavar="ASSIGNMENT", help="for example 01-dual-representation")
     parser.add_argument("file", type=Path, metavar="FILE", help="the zip file that the platform made")
     add_course_argument(parser)
 

@@ -24,7 +24,7 @@ def configure(c: Any) -> None:
 
     c.GenerateAssignment.preprocessors = [*GenerateAssignment().preprocessors, StudentCopy, StableNotebook]
 
-    # Grading takes only texts from a submission, runs them in a sandbox, and judges outside of it.
+    # Grading takes only texts from a submission, runs them in a sandbox, and judges outside it.
     c.Autograde.sanitize_preprocessors = [Transplant, *Autograde().sanitize_preprocessors]
     ours = {Execute: [GradeSafely], SaveAutoGrades: [SaveAutoGrades, NoteUnsafe]}
     c.Autograde.autograde_preprocessors = [

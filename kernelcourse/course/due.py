@@ -1,8 +1,8 @@
-"""Set or show the due date of an assignment, and extensions of single students.
+"""Set or show the due date of an assignment, and extensions for single students.
 
-Due dates are nbgrader's own, in the gradebook. Extensions stand in extensions.csv in the course folder: nbgrader can
+Due dates are nbgrader's own, in the gradebook. Extensions are in extensions.csv in the course folder: nbgrader can
 extend only what has been handed in. One that was granted in nbgrader counts as well. The next `kernelcourse grade`
-works out anew what lateness costs; nothing is run again for it.
+works out again what lateness costs; no submission is run again for it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _COLUMNS = ("student", "assignment", "until")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("assignment", metavar="ASSIGNMENT", help="which one, for example 01-dual-representation")
+    parser.add_argument("assignment", metavar="ASSIGNMENT", help="for example 01-dual-representation")
     parser.add_argument("time", nargs="?", default="", metavar="TIME", help="such as '2027-03-01 23:59 Europe/Vienna'")
-    parser.add_argument("--student", default="", metavar="S", help="only for this one: an extension until TIME")
+    parser.add_argument("--student", default="", metavar="S", help="only this student: an extension until TIME")
     add_course_argument(parser)
 
 

@@ -45,7 +45,7 @@ class Ran:
 
     @property
     def text(self) -> str:
-        """What a terminal shows of the outputs that are no error."""
+        """What a terminal shows of the outputs that are not errors."""
         shown = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in self.outputs]
         return "\n".join(text.rstrip("\n") for text in shown if text)
 

@@ -1,7 +1,7 @@
 """Grading on another machine: what goes there and what comes back is text, JSON both ways.
 
-A worker of the cluster keeps one helper, which forks a process with limits for every submission, as is done at home.
-Only what notebooks showed is sent back: texts, points and names are not taken from a worker's word.
+A worker of the cluster keeps one helper, which forks a process with limits for every submission, as the grader does.
+Only what notebooks showed is sent back: texts, points and names are never taken from a worker.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _to_bytes(files: dict[str, str]) -> dict[str, bytes]:
 
 
 def read_payload(text: str) -> tuple[Task, str, Handed]:
-    """What `payload` made text of."""
+    """The inverse of `payload`."""
     message = json.loads(text)
     message["task"]["variants"] = Variants()
     message["task"]["course"] = _to_bytes(message["task"]["course"])
@@ -74,7 +74,7 @@ def grade_far(text: str) -> str:
 
 
 def main() -> None:
-    """The helper: a line in, a line out, each graded in a process of its own."""
+    """The helper: a line in, a line out, each graded in its own process."""
     import tempfile
     from pathlib import Path
 

@@ -1,7 +1,7 @@
 """What changes of the reference do, kept as fingerprints: how a check can name a mistake that nobody has catalogued.
 
 Every small change of a solution (`kernelcourse.checking.diagnosis.edits`) is run on public inputs. A few sums of what
-comes out are kept, with a sentence on the change; the solution itself is not. Words for the parts of a solution stand
+comes out are kept, with a sentence on the change; the solution itself is not. Words for the parts of a solution are
 in comments below its lines, each with the expression that they are for: ``# `lam / 2 * w @ w`: the penalty``.
 """
 
@@ -127,7 +127,7 @@ class Places:
         self.depends = self._dependence()
 
     def _dependence(self) -> dict[str, list[str]]:
-        """Of which arguments each variable is made."""
+        """The arguments that each variable is computed from."""
         made: dict[str, list[str]] = {name: [name] for name in self.arguments}
         for node in self.nodes:
             if isinstance(node, (ast.Assign, ast.AugAssign, ast.For, ast.comprehension)):
@@ -140,7 +140,7 @@ class Places:
         return made
 
     def names(self, node: ast.AST, made: dict[str, list[str]] | None = None) -> list[str]:
-        """The arguments that a node is made of."""
+        """The arguments that a node is computed from."""
         known = self.depends if made is None else made
         used = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
         found = {name for one in used for name in known.get(one, [])}

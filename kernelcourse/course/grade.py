@@ -1,6 +1,6 @@
 """Grade the submissions of an assignment, each in a sandbox, several at a time, and enter them into the gradebook.
 
-Submissions that are graded and unchanged are left alone; what lateness costs is worked out anew for everybody. An
+Submissions that are graded and unchanged are left alone; what lateness costs is worked out again for everybody. An
 interrupted run goes on with --resume.
 """
 
@@ -31,12 +31,12 @@ MARGIN = 300.0  # seconds by the clock for a job beside its notebooks' own
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("assignment", metavar="ASSIGNMENT", help="which one, for example 01-dual-representation")
-    parser.add_argument("--student", action="append", default=[], metavar="S", help="only this one (can be repeated)")
+    parser.add_argument("assignment", metavar="ASSIGNMENT", help="for example 01-dual-representation")
+    parser.add_argument("--student", action="append", default=[], metavar="S", help="one student (can be repeated)")
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="how many at a time (default: one per core)")
-    parser.add_argument("--cluster", default="", metavar="ADDRESS", help="of a Dask scheduler, or its JSON file")
-    parser.add_argument("--resume", action="store_true", help="go on with a run that was interrupted")
-    parser.add_argument("--regrade", action="store_true", help="grade again what is graded; manual grades stay")
+    parser.add_argument("--cluster", default="", metavar="ADDRESS", help="a Dask scheduler's address or JSON file")
+    parser.add_argument("--resume", action="store_true", help="continue a run that was interrupted")
+    parser.add_argument("--regrade", action="store_true", help="grade everything again; manual grades stay")
     parser.add_argument("--unsafe", action="store_true", help="run code with your permissions, without a sandbox")
     add_course_argument(parser)
 
@@ -199,7 +199,7 @@ class _Run:
         return result is not None and result.get("run") == self.plan["run"]
 
     def _graded(self, left: list[str], jobs: int, cluster: str) -> Iterator[tuple[str, str]]:
-        """Those who are done. Who ran out of time beside busy neighbours comes last, graded again alone."""
+        """Students as they are done. Those who ran out of time beside busy neighbours come last, graded alone."""
         from .merge import read_result
         from .schedule import OVERDUE, on_this_machine
 

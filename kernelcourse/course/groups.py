@@ -39,7 +39,7 @@ def read_groups(course: Course, assignment: str) -> dict[str, tuple[str, ...]]:
 
 
 def speakers(groups: Mapping[str, tuple[str, ...]], handed: Mapping[str, Handed]) -> dict[str, str]:
-    """Who hands in for each student: the member whose submission came last, by the collector's word or the files' time.
+    """Who hands in for each student: the member who was last, according to the collector or the files' times.
 
     >>> speakers({"ada": ("ada", "bob"), "bob": ("ada", "bob")}, {"bob": Handed(), "eve": Handed()})
     {'bob': 'bob', 'eve': 'eve', 'ada': 'bob'}

@@ -1,4 +1,4 @@
-"""nbgrader's own commands on a course of ours, as careful as `kernelcourse grade`.
+"""nbgrader's own commands on one of our courses, as careful as `kernelcourse grade`.
 
 nbgrader's converters copy whatever lies in a submission, follow links, and believe a time stamp that the student wrote;
 none of their hooks can stop them. So these are put in front of them, as soon as the course's nbgrader_config.py imports

@@ -45,7 +45,7 @@ class Handed:
 
 
 def students_with(submitted: Path, assignment: str) -> list[str]:
-    """Everybody whose folder holds this assignment, or may hold it: what cannot be read is somebody's all the same."""
+    """Everybody whose folder holds this assignment, or may hold it, even if it cannot be read."""
     found = []
     with contextlib.suppress(FileNotFoundError):
         for name in os.listdir(submitted):
@@ -73,7 +73,7 @@ def is_student(name: str) -> bool:
 def read_handed(submitted: Path, student: str, assignment: str) -> Handed:
     """Read a submission. Other files than notebooks are not looked at.
 
-    Small files come first: what is left out, if they are too many or too large together, is no student's work.
+    Small files come first: what is left out, if they are too many or too large together, is not a student's work.
     """
     handed = Handed()
     try:

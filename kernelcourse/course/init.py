@@ -1,4 +1,4 @@
-"""Make a folder a course: configuration, a list of students, a place for assignments, a page on what to do next.
+"""Turn a folder into a course: configuration, a list of students, a place for assignments, a page on what to do next.
 
 What is there already is left as it is.
 """
@@ -16,7 +16,7 @@ _FILES = {CONFIG: "config.txt", "students.csv": "students.csv", "README.md": "re
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="which (default: this)")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="default: this one")
 
 
 def run(args: argparse.Namespace) -> int:

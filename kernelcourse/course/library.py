@@ -2,7 +2,8 @@
 
 Functions that an answer could call instead of being written keep their names and lose their bodies. Which ones these
 are is read off the catalogue and the notebook, not listed: all but those that the notebook's own locked cells import.
-By hand, because limits inside one interpreter (RestrictedPython) do not hold against the attacks in tests/grading.
+We do this ourselves, because limits inside one interpreter (RestrictedPython) do not withstand the attacks in
+tests/grading.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ def _file(module: str) -> Path:
 
 
 def _with_imports(module: str) -> set[str]:
-    """A module and the modules of the library that it stands on."""
+    """A module and the modules of the library that it depends on."""
     found: set[str] = set()
     waiting = [module]
     while waiting:

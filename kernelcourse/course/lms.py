@@ -7,7 +7,7 @@ assignment, and a first row with the points possible. It finds a student by the 
 Moodle reads what its grade export writes: columns of the profile, then `Assignment: … (Real)` and `(Feedback)`. Its
 import asks which column names the student (ID number or e-mail address) and to which item the grades belong.
 
-By hand, because `nbgrader export` writes one flat file, and canvasapi needs the network and a token.
+We write them ourselves, because `nbgrader export` writes one flat file, and canvasapi needs the network and a token.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def moodle(assignment: str, submissions: Iterable[Submission]) -> str:
 
 
 def feedback(submission: Submission) -> str:
-    """What each piece earned, in a line whose numbers add up to the points: what was given by hand stands as given."""
+    """What each piece earned, in a line whose numbers add up to the points: what was given by hand is shown so."""
     if submission.reason:
         return submission.reason
     by_hand = {cell.name for cell in submission.cells if cell.by_hand}

@@ -129,7 +129,7 @@ def locked_sources(course: Course, assignment: str) -> dict[str, dict[str, str]]
 
 
 class Writer:
-    """The one who enters results of an assignment into the gradebook. What it has done once changes nothing again."""
+    """Enters results of an assignment into the gradebook. Entering the same result twice changes nothing."""
 
     def __init__(self, course: Course, assignment: str) -> None:
         from nbgrader.api import Gradebook
@@ -170,7 +170,7 @@ class Writer:
         return result
 
     def _best(self, student: str, result: dict[str, Any]) -> dict[str, Any]:
-        """Of the result and those of earlier submissions to the same release the best; it takes the result's place."""
+        """The best of this result and those of earlier submissions to the same release; it takes the result's place."""
         earlier: list[tuple[Path | None, dict[str, Any]]] = []
         for place in sorted(history_folder(self.course, self.assignment, student).glob("*")):
             try:
@@ -239,7 +239,7 @@ class Writer:
         return None if penalty is None else min(max(penalty, 0.0), score)
 
     def settle(self, received: Mapping[str, str]) -> list[str]:
-        """See to it that times and penalties are those of today's due date, extensions and manual scores.
+        """Make sure that times and penalties are those of today's due date, extensions and manual scores.
 
         Returns a line for everybody whose penalty has changed.
         """

@@ -107,6 +107,6 @@ def set_seed(notebook: Any, seed: int) -> None:
 
 
 def seed_of(notebook: Any) -> int:
-    """The seed that stands in a notebook; 1 if there is none."""
+    """The seed that a notebook contains; 1 if there is none."""
     found = [SEED.search(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
     return next((int(match[1]) for match in found if match), 1)

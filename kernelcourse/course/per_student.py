@@ -21,7 +21,7 @@ from .variants import Variants, fill_notebook, read_variants, values_of, write_v
 
 
 def release_to_each(course: Course, assignment: str, students: Iterable[str], config: Any) -> list[Path]:
-    """Write the variants of these students, and anew those of all who have one; return the notebooks' paths.
+    """Write the variants of these students, and rewrite those of all who have one; return the notebooks' paths.
 
     The common release must be there.
     """
@@ -48,7 +48,7 @@ def release_to_each(course: Course, assignment: str, students: Iterable[str], co
 
 
 def _seed(secret: str, student: str) -> int:
-    """A seed that nobody can choose, and that tells nothing of another's."""
+    """A seed that nobody can choose, and that reveals nothing about another's."""
     return int.from_bytes(hmac.new(secret.encode(), f"variant {student}".encode(), hashlib.sha256).digest()[:4])
 
 

@@ -1,6 +1,6 @@
 """Messages between the grader and a sandbox: plain data, over a socket.
 
-multiprocessing's connections wait for a slow sender without end, where `wait` here keeps a deadline.
+multiprocessing's connections wait for a slow sender indefinitely; `wait` here keeps a deadline.
 """
 
 from __future__ import annotations

@@ -206,7 +206,7 @@ class NoteUnsafe(NbGraderPreprocessor):
 
 
 class ShowRubric(NbGraderPreprocessor):
-    """A step of feedback: below a written answer stands what it was graded by."""
+    """A step of feedback: the rubric is shown below a written answer."""
 
     rubric = Bool(True, help="show the rubrics of written answers in the feedback").tag(config=True)
 

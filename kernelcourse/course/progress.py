@@ -81,7 +81,7 @@ def find(folder: Path) -> list[Assignment]:
     for path in _notebooks(folder):
         try:
             one = assignment(read_notebook(path), path)
-        except CourseError:  # a file that is no notebook
+        except CourseError:  # a file that is not a notebook
             continue
         if one is not None and (one.title not in found or found[one.title].saved < one.saved):
             found[one.title] = one

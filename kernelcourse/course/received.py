@@ -79,7 +79,7 @@ def _unknown(zone: str) -> Any:
 
 
 def time_of(handed: Handed, noted: str, source: str, folder: Path) -> str:
-    """When a submission came, by the word of whom the instructor trusts; empty if that is not known."""
+    """When a submission came, by the source that the instructor trusts; empty if that is not known."""
     if source == "file":
         latest = max(handed.saved.values(), default=None)
         return "" if latest is None else in_utc(str(datetime.fromtimestamp(latest, UTC)))

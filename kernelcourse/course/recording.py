@@ -1,6 +1,6 @@
 """What students need for instant checks, written beside their notebook: cases and results, and no code of a reference.
 
-Only what verifies the witness of a claim goes along as code, with the definitions that it stands on.
+Only what verifies the witness of a claim goes along as code, with the definitions that it needs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def record(catalogue: Any, stem: str, seed: int, secret: str) -> bytes:
 
 
 def record_hidden(catalogue: Any, stem: str, seed: int, secret: str) -> bytes:
-    """The file that reveals the hidden cases. Nobody can guess it: the secret stands in it."""
+    """The file that reveals the hidden cases. Nobody can guess it: it contains the secret."""
     with revealed(secret):
         pieces = _pieces(catalogue, seed, hidden=True)
     return _bytes({"kernelcourse": __version__, "notebook": stem, "secret": secret, "pieces": pieces})

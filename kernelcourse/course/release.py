@@ -2,9 +2,9 @@
 
 Before that the assignment is tried out: the solution must get full marks, the stub nothing, and every usual mistake
 must be recognised. Without --term the numbers are those of the book; with it, data and test cases are drawn anew from a
-seed that belongs to the term. With --per-student every student of a list also gets a notebook of his or her own, in
+seed that belongs to the term. With --per-student every student of a list also gets their own notebook, in
 variants/: with other data and cases, and with other numbers where the checks list PARAMETERS. In the course's own
-repository the fingerprints of mistakes, which hints stand on, are brought up to date.
+repository the fingerprints of mistakes, on which hints are based, are brought up to date.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ COMMITMENT = ".commitment.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("assignments", nargs="*", metavar="ASSIGNMENT", help="which ones (default: all)")
+    parser.add_argument("assignments", nargs="*", metavar="ASSIGNMENT", help="one or several (default: all)")
     parser.add_argument("--term", help="draw new data and test cases for this term, for example 2027-spring")
     parser.add_argument(
-        "--per-student", type=Path, metavar="FILE", help="and a variant for each student of this list, a CSV file"
+        "--per-student", type=Path, metavar="FILE", help="also a variant for each student in this CSV file"
     )
     add_course_argument(parser)
 

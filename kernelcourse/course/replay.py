@@ -1,8 +1,8 @@
-"""Come to a grade once more.
+"""Repeat the grading of a submission.
 
-`kernelcourse replay STUDENT ASSIGNMENT`, for instructors, grades a submission again in a copy of the course and holds
-the verdict against the stored one. `kernelcourse replay NOTEBOOK --secret SECRET`, for students, tries their notebook
-on the hidden inputs that the instructor has revealed.
+`kernelcourse replay STUDENT ASSIGNMENT`, for instructors, grades a submission again in a copy of the course and
+compares the verdict with the stored one. `kernelcourse replay NOTEBOOK --secret SECRET`, for students, tries their
+notebook on the hidden inputs that the instructor has revealed.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from .secret import commitment, revealed
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="+", metavar="WHAT", help="STUDENT ASSIGNMENT, or NOTEBOOK")
-    parser.add_argument("--secret", default="", help="which the instructor has revealed")
+    parser.add_argument("--secret", default="", help="the secret that the instructor has revealed")
     parser.add_argument(
-        "--receipt", type=Path, metavar="FILE", help=f"from the feedback (default: {NAME}, if it exists)"
+        "--receipt", type=Path, metavar="FILE", help=f"the receipt in the feedback (default: {NAME}, if it exists)"
     )
-    parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help="for one cell (default: 120)")
+    parser.add_argument("--timeout", type=int, default=120, metavar="SECONDS", help="time for one cell (default: 120)")
     parser.add_argument("--unsafe", action="store_true", help="run without a sandbox, with your permissions")
     add_course_argument(parser)
 
@@ -71,7 +71,7 @@ def replay(course: Course, student: str, assignment: str, *, unsafe: bool = Fals
 
 
 def _differences(stored: Mapping[str, Any], again: Mapping[str, Any]) -> list[str]:
-    """What the grade stands on that is no longer as it was."""
+    """What the grade is based on and has changed since."""
     names = {"digest": "submission", "seed": "secret", "release": "release"}
     found = [
         f"the {name} is not the one that was graded" for key, name in names.items() if stored.get(key) != again.get(key)
@@ -128,7 +128,7 @@ def replay_notebook(path: Path, secret: str, given: Path | None, *, timeout: int
 
 
 def _check_promise(path: Path, secret: str) -> list[str]:
-    """Hold the secret, and the file of hidden inputs if there is one, against what the release promised."""
+    """Compare the secret, and the file of hidden inputs if there is one, with what the release promised."""
     promises = [path.with_name(f"{path.stem}{ending}") for ending in (ENDING, ".commitment.json")]
     promise = next((file for file in promises if file.is_file()), None)
     if promise is None:

@@ -19,7 +19,7 @@ from .summary import render, summarise
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("assignment", metavar="ASSIGNMENT", help="which one, for example 01-dual-representation")
+    parser.add_argument("assignment", metavar="ASSIGNMENT", help="for example 01-dual-representation")
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="the page (default: reports/ASSIGNMENT.html in the course folder)"
     )

@@ -2,8 +2,8 @@
 
 bubblewrap makes it from Linux namespaces. One sandbox serves one notebook of one student and is never used again.
 
-bubblewrap is the smallest program that gives all namespaces without root: firejail is setuid root, podman wants an
-image kept equal to this environment. Memory is polled, because cgroups need a session that delegates them.
+bubblewrap is the smallest program that gives all namespaces without root: firejail is setuid root, podman needs an
+image that is kept equal to this environment. Memory is polled, because cgroups need a session that delegates them.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Died(Exception):
 
 @dataclass
 class Sandbox:
-    """A running IPython shell in a place of its own. Start it early: it is ready a second later."""
+    """A running IPython shell in its own sandbox. Start it early: it is ready a second later."""
 
     library: Path
     files: dict[str, Path] = field(default_factory=dict)  # by the names that they have in the home
@@ -153,7 +153,7 @@ class Sandbox:
             "KERNELCOURSE_ENGINE": "off",  # the same numbers on every machine, and fewer modules to bring along
             "OPENBLAS_NUM_THREADS": "1",
             "OMP_NUM_THREADS": "1",
-            "MALLOC_ARENA_MAX": "2",  # or every thread takes address space that nobody uses
+            "MALLOC_ARENA_MAX": "2",  # or every thread takes address space that is never used
             "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         }
 

@@ -44,10 +44,10 @@ class _Job:
 def on_this_machine(
     work: Callable[[str], None], students: Sequence[str], *, jobs: int, seconds: float = math.inf
 ) -> Iterator[tuple[str, str]]:
-    """Do the work for each student in a process of its own, so many at a time, each for so many seconds at most.
+    """Do the work for each student in its own process, `jobs` at a time, each for a limited number of seconds.
 
     The processes are copies of this one, with everything imported that they need; what they do to themselves, or what
-    is done to them, touches nobody else.
+    is done to them, affects no other student.
     """
     shares = _shares_of_the_processors(jobs)
     waiting = [(student, 1) for student in reversed(students)]
@@ -141,7 +141,7 @@ def _quota_of(folder: Path) -> float:
 
 
 def _shares_of_the_processors(jobs: int) -> list[set[int]]:
-    """Processors for each job, its own if there are enough: nobody's busy code takes another's time."""
+    """Processors for each job, its own if there are enough: no student's busy code takes another's time."""
     if not hasattr(os, "sched_getaffinity"):
         return [set()] * jobs
     available = sorted(os.sched_getaffinity(0))

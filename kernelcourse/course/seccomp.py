@@ -1,4 +1,4 @@
-"""System calls that a sandbox refuses: no answer needs them, and each is a way round a limit or deep into the kernel.
+"""System calls that a sandbox refuses: no answer needs them, and each is a way around a limit or deep into the kernel.
 
 The filter is a small program for the kernel (classic BPF, see seccomp(2)), which bubblewrap installs. libseccomp would
 bring the numbers, but its Python part is not on PyPI and bubblewrap is not linked to it; a test compares with it.
@@ -13,7 +13,7 @@ import struct
 
 # What they would be used for, and their numbers on x86-64 and on 64-bit ARM.
 _REFUSED = {
-    # memory that belongs to no process, so that nobody counts it
+    # memory that belongs to no process, so that it is not counted
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "shmget": (29, 194),

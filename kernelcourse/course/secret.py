@@ -37,7 +37,7 @@ def secret_seed(root: Path) -> str:
 
 
 def assignment_secret(root: Path, assignment: str) -> str:
-    """The secret of one assignment, drawn from the course's: it can be revealed and tells nothing of the others."""
+    """The secret of one assignment, drawn from the course's: it can be revealed and says nothing about the others."""
     return hmac.new(secret_seed(root).encode(), assignment.encode(), hashlib.sha256).hexdigest()
 
 

@@ -1,6 +1,6 @@
 """A notebook's run in sandboxes: if one comes to a bad end, the next takes over without the cell that caused it.
 
-By hand, because nbclient runs a notebook in one kernel and ends with it.
+We do this ourselves, because nbclient runs a notebook in one kernel and ends with it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Session:
             raise
 
     def renew(self) -> None:
-        """Go on in a new sandbox, in which all has happened again."""
+        """Go on in a new sandbox, in which all cells have run again."""
         self.guest = None
         self.end()
 
@@ -116,7 +116,7 @@ class Session:
             raise Died("timeout", "could not be run: the notebook as a whole took too long")
 
     def _replayed(self) -> Sandbox | None:
-        """A new sandbox in which all has happened again; None if a cell has killed it, which is left out next time."""
+        """A new sandbox in which all cells have run again; None if a cell killed it, which is left out next time."""
         fresh = self.start()
         for position, source in enumerate(self.history):
             try:

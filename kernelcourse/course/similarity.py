@@ -1,12 +1,12 @@
 """Answers that look copied: compared by their tokens, whatever the variables are called.
 
 An answer becomes the set of its runs of K tokens, with the student's own names made alike and comments left out. Runs
-that say nothing are discounted: those of the stub, those of the model solution, and those that many of the class wrote.
+that say nothing are discounted: those of the stub, those of the model solution, and those that many in the class wrote.
 Two answers are near-identical if they share a long passage of what is left and little besides. Where many copy from
 one, the passage is no longer rare; then the same words of their own, comments included, in a long text that agrees to
 the letter give them away. Numbers that a variant of the assignment gave to each of two students count as alike.
 
-copydetect knows neither stub nor solution nor what a class shares, and Moss sends the answers to another's machine.
+copydetect knows neither stub nor solution nor what a class shares, and Moss sends the answers to another machine.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _tokens(text: str) -> tuple[tuple[int, str], ...]:
 
 
 def _whole_strings(tokens: Iterable[tokenize.TokenInfo], lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """The tokens as Python 3.11 gives them: a string is one, whatever stands in its braces."""
+    """The tokens as Python 3.11 gives them: a string is one, whatever its braces contain."""
     depth, first, start = 0, 0, 0
     for token in tokens:
         if token.type in _OPENINGS:

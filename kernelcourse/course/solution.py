@@ -1,6 +1,6 @@
-"""Show the solution of an assignment, if your instructor allows it by now: answers, model texts and rubrics.
+"""Show the solution of an assignment, once your instructor allows it: answers, model texts and rubrics.
 
-The file solutions/reveal.toml says when: "never", after "full marks" in the checks, or from a date on.
+The file solutions/reveal.toml says when: "never", after "full marks" in the checks, or from a given date.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _HIDDEN = re.compile(r"^[ \t]*### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS[^\n]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("assignment", metavar="ASSIGNMENT", help="which one; its number is enough")
-    parser.add_argument("--notebook", type=Path, metavar="FILE", help="yours (default: the one in exercises/)")
+    parser.add_argument("assignment", metavar="ASSIGNMENT", help="its name or just its number")
+    parser.add_argument("--notebook", type=Path, metavar="FILE", help="your notebook (default: the one in exercises/)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the solved notebook to a file")
     add_course_argument(parser)
 

@@ -66,7 +66,7 @@ def course_files(course: Course, assignment: str) -> dict[str, bytes]:
 
 
 def grade_submission(task: Task, student: str, handed: Handed) -> Graded:
-    """Grade the files of a student, in a folder of their own."""
+    """Grade the files of a student, in their own folder."""
     task = own_task(task, student)
     with _ONE_AT_A_TIME, tempfile.TemporaryDirectory() as folder:
         course = Course(Path(folder).resolve())
@@ -141,7 +141,7 @@ def put_together(task: Task, student: str, handed: Handed, run: Callable[[str, A
 
 
 def with_receipt(graded: Graded, secret: str) -> Graded:
-    """With the file that tells a student what the grade stands on."""
+    """With the file that tells a student what the grade is based on."""
     return replace(graded, files=graded.files | {NAME: receipt(graded.result, secret)})
 
 

@@ -146,7 +146,7 @@ def _pieces(submissions: Sequence[Submission]) -> list[PieceRow]:
 
 
 def _asked_why(submission: Submission) -> set[str]:
-    """The pieces that a student has called `check.why` for, as far as the call still stands in the notebook."""
+    """The pieces that a student has called `check.why` for, as far as the call is still in the notebook."""
     return {name for text in submission.answers.values() for name in _WHY.findall(text)}
 
 
@@ -175,7 +175,7 @@ def _mistakes(everything: Graded, order: Sequence[str]) -> list[MistakeRow]:
 
 
 def visible(text: str) -> str:
-    r"""A student's text for the page: characters that hide or reorder what stands there are spelled out.
+    r"""A student's text for the page: characters that hide or reorder others are spelled out.
 
     >>> print(visible("a\u202eb"))
     a\u202eb

@@ -1,8 +1,8 @@
 """A submission rebuilt on the released notebook: of the student's file only texts are taken.
 
 Tests, order, metadata, points and kernel are those of the release. What is taken are the texts of the answer cells, by
-their grade_id, and of the cells that the student added, at their place among the graded cells. By hand, because
-nbgrader's OverwriteCells keeps the student's file, and nbformat repairs or refuses what students really send.
+their grade_id, and of the cells that the student added, at their place among the graded cells. We do this ourselves,
+because nbgrader's OverwriteCells keeps the student's file, and nbformat repairs or refuses what students really send.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DEFINITION = re.compile(r"^(?:(?:async +)?def|class)[ \t]+(\w+)|^(\w+) *=(?!=)"
 
 
 class Unreadable(ValueError):
-    """A file that is no notebook."""
+    """A file that is not a notebook."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ def written_size(text: str) -> int:
 
 
 def shorten(notebook: Any) -> None:
-    """Cut long texts of a notebook that has run, for those who show it: they take time in its square to colour one.
+    """Cut long texts of a notebook that has run, for programs that show it: they take quadratic time to colour one.
 
     The student's file keeps the whole.
     """
@@ -220,7 +220,7 @@ def cut(text: str, most: int, line: int = SHOWN_LINE) -> str:
 
 
 def printable(name: str) -> str:
-    """A file's name for a terminal and a page: no control characters, nothing that is no text.
+    """A file's name for a terminal and a page: no control characters, nothing but text.
 
     >>> printable("a\\x1b[31m\\udcff.ipynb")
     'a?[31m?.ipynb'
@@ -259,7 +259,7 @@ def with_names(cells: list[Cell], release: Any) -> list[Cell]:
 
 
 def defined_names(texts: Iterable[str]) -> set[str]:
-    """The names that cells seem to define. Nobody parses a stranger's program here: parsers can be made to crash."""
+    """The names that cells seem to define. A stranger's program is never parsed here: parsers can be made to crash."""
     return {name for text in texts for pair in _DEFINITION.findall(text) for name in pair if name}
 
 
@@ -296,7 +296,7 @@ def transplant(cells: list[Cell], release: Any) -> Any:
     for position, ours in enumerate(release.cells):
         if position not in seen and _is_solution(ours) and ours.cell_type == "code":
             names = defined_names([ours.source])
-            if names and names <= elsewhere:  # the stub would undo what stands in another cell
+            if names and names <= elsewhere:  # the stub would undo what another cell does
                 answers[position] = "# This cell was deleted; another one defines what it asks for."
     return _put_together(release, answers, added, seen)
 
@@ -342,7 +342,7 @@ class _Layout:
     def find(self, cell: Cell, place: int) -> int | None:
         """The released cell that a submitted one is a copy of.
 
-        A cell that nobody grades is told by its text, and only where it belongs: elsewhere it is the student's.
+        A cell that is not graded is recognised by its text, and only where it belongs: elsewhere it is the student's.
         """
         if cell.grade_id in self.by_id:
             return self.by_id[cell.grade_id]

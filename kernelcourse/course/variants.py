@@ -1,4 +1,4 @@
-"""Who has which variant of an assignment: the same tasks with numbers, data and hidden inputs of one's own.
+"""Who has which variant of an assignment: the same tasks with each student's own numbers, data and hidden inputs.
 
 A release for each student notes it in `.grading/variants/<assignment>.json`. Grading goes by that note and by the
 folder that a submission lies in. What a submission says of itself is compared with it, and no more.

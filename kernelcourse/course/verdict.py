@@ -1,6 +1,6 @@
 """What a check cell says of a student's answers, found out by the grader itself and written as the cell's output.
 
-By hand, because a check that runs beside the answer, as in nbgrader, can be changed by it.
+We do this ourselves, because a check that runs beside the answer, as in nbgrader, can be changed by it.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _imports_of(source: str) -> str:
 class Judge:
     """Runs the check cells of one notebook in this process, where a student's name is a `RemoteFunction`.
 
-    Names that are no `functions` for sure are asked for their value first, as in `assert x == 3`.
+    Names that may not be `functions` are asked for their value first, as in `assert x == 3`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A course about sorting, in an empty folder: all commands of the instructors' page, one after the other.
+"""A course about sorting, in an empty folder: all commands of the page "Running the exercises", one after the other.
 
 `python -m tests.course.own_course FOLDER` does it, so that any user can.
 """
@@ -19,7 +19,7 @@ from kernelcourse.course import cli
 from kernelcourse.course.notebooks import read_source, write_notebook
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "book" / "instructors.md"
+PAGE = ROOT / "book" / "running.md"
 ASSIGNMENT, STEM = "12-sorting-algorithms", "sorting-algorithms"
 BOOKS = "01-dual-representation"
 

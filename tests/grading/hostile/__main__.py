@@ -1,4 +1,4 @@
-"""Write the table of attacks for the instructor's page: `python -m tests.grading.hostile`.
+"""Write the list of attacks, ATTACKS.md: `python -m tests.grading.hostile`.
 
 Each attack meets plain nbgrader, then ours. Plain nbgrader takes about ten seconds for each; with names of attacks as
 arguments only these are run, and the others keep their rows.
@@ -24,7 +24,7 @@ from .stock import stock, stock_course
 from .submission import HONEST, POINTS, RIGHT, honest
 
 ROOT = Path(__file__).parents[3]
-TABLE = ROOT / "book" / "_data" / "attacks.md"
+TABLE = Path(__file__).with_name("ATTACKS.md")
 OUTCOMES = Path(__file__).with_name("outcomes.json")  # what was measured: attack -> [plain nbgrader, ours]
 
 
@@ -63,18 +63,19 @@ def table(measured: dict[str, list[str]], version: str) -> str:
     stolen = sum("**" in before for before, _ in measured.values())
     harmful = sum(";" in before or before.startswith(("no ", "the ")) for before, _ in measured.values())
     parts = [
+        "# Attacks on the grader",
         f"Of {len(measured)} attacks, {stolen} get more than they earn from nbgrader {version} (in bold); {harmful} "
         "get no grade, stop the run, or change something outside. A submission can get "
-        f"{sum(POINTS.values())} points; the honest code in it earns {HONEST:g}, or what stands in brackets."
+        f"{sum(POINTS.values())} points; the honest code in it earns {HONEST:g}, or what stands in brackets.",
     ]
     for family, attacks in FAMILIES.items():
-        rows = [f":::{{dropdown}} {family[0].upper()}{family[1:]} ({len(attacks)})", ""]
+        rows = [f"## {family[0].upper()}{family[1:]} ({len(attacks)})", ""]
         rows += ["| it … | plain nbgrader | `kernelcourse grade` |", "|---|---|---|"]
         for attack in attacks:
             before, ours = measured[attack.name]
             earns = "" if attack.earns == HONEST else f" ({attack.earns:g})"
             rows.append(f"| {attack.tries}{earns} | {before} | {ours} |")
-        parts.append("\n".join([*rows, ":::"]))
+        parts.append("\n".join(rows))
     return "\n\n".join(parts) + "\n"
 
 
