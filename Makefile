@@ -47,8 +47,12 @@ problems: setup-book  ## build the instructors' edition, with the solutions of t
 	$(BIN)/python book/build.py --solutions
 
 .PHONY: pdf
-pdf: setup-book  ## build the book as a PDF (needs LaTeX)
+pdf: setup-book  ## build the book as a PDF, into _build/latex (needs LaTeX)
 	$(BIN)/python book/build.py --builder pdf
+
+.PHONY: epub
+epub: setup-book  ## build the book as an EPUB, for reading devices, into _build/epub
+	$(BIN)/python book/build.py --builder epub
 
 .PHONY: linkcheck
 linkcheck: setup-book  ## check the links that lead out of the book

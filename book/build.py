@@ -27,6 +27,25 @@ NO_LATEX = """A PDF needs LaTeX, and {} cannot be found here. On Debian or Ubunt
 elsewhere install TeX Live (https://tug.org/texlive) or MacTeX; then run `make pdf` again."""
 
 
+EPUB = {
+    "html_math_renderer": "mathml",
+    "epub_basename": "kernel-methods",
+    "epub_show_urls": "no",
+    "epub_use_index": True,
+    "epub_tocscope": "includehidden",
+    "epub_tocdepth": 2,
+    "html_static_path": ["book/_epub"],
+    "html_css_files": ["reading.css"],
+    "html_js_files": [],
+    "katex_css_path": "reading.css",
+    "epub_exclude_files": ["index.html"],
+    "epub_uid": "kernel-methods",
+    "epub_identifier": "kernel-methods",
+    "epub_description": "Kernel methods: a course with a library and graded exercises",
+}
+XINDY = "-L english -C utf8 -M sphinx.xdy"  # as in the Makefile that Sphinx writes beside the .tex file
+
+
 def cache_key(root: Path = ROOT) -> str:
     """A digest of what outputs depend on besides a notebook's code: library, saved measurements, style, versions."""
     folders = ("kernelcourse/**/*", "book/notebook/*", "book/times/**/*.json")
@@ -54,18 +73,18 @@ def prepare_environment() -> None:
     profile = BUILD / ".ipython" / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "book/notebook/ipython_kernel_config.py", profile)
+    sys.path[:0] = [str(ROOT), str(ROOT / "book/notebook")]  # for autodoc and for notebooks, which are forks
     os.environ |= {
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",  # whatever the terminal prefers
         "IPYTHONDIR": str(BUILD / ".ipython"),
         "MATPLOTLIBRC": str(ROOT / "book/notebook/matplotlibrc"),
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+        "PYTHONPATH": os.pathsep.join(filter(None, [*sys.path[:2], os.environ.get("PYTHONPATH")])),
         "PYTHONSAFEPATH": "1",  # and not from the folder where the command was given
         "PYTHONHASHSEED": "0",
         "OPENBLAS_NUM_THREADS": "1",  # as many notebooks as cores: each keeps to its own
         "SOURCE_DATE_EPOCH": "0",  # no file carries the hour of its making
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
-    sys.path.insert(0, str(ROOT))  # autodoc reads the same library
     # jsonschema, with which notebooks are validated, would spend two seconds on compiling the grammar of web addresses.
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
@@ -99,6 +118,8 @@ def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, f
             "nb_execution_cache_path": str(cache),
             "nitpicky": True,
             "latex_individualpages": False,
+            "reference_names": builder == "html",
+            **(EPUB | {"version": version()} if builder == "epub" else {}),
         },
         doctreedir=str(doctrees),
         builder=builder,
@@ -133,7 +154,7 @@ def preview(sources: Sequence[str]) -> bool:
     contents = {"format": "jb-book", "root": names[0]} | ({"chapters": chapters} if chapters else {})
     toc.write_text(yaml.safe_dump(contents), encoding="utf-8")
     good = build(toc, folder / "html", strict=False)
-    print(f"the page: {folder / 'html' / names[0]}.html")
+    print(f"the page: {folder / 'html/index.html'}")
     return good
 
 
@@ -142,7 +163,8 @@ def instructors() -> bool:
     out = BUILD / "instructors"
     out.mkdir(parents=True, exist_ok=True)
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    contents["parts"].append({"caption": "For instructors", "chapters": [{"file": "book/solutions"}]})
+    (part,) = (part for part in contents["parts"] if part.get("caption") == "For instructors")
+    part["chapters"].append({"file": "book/solutions"})
     toc = out / "_toc.yml"
     toc.write_text(yaml.safe_dump(contents), encoding="utf-8")
     good = build(toc, out / "html")
@@ -151,25 +173,44 @@ def instructors() -> bool:
 
 
 def pdf() -> bool:
-    """Build the book as a PDF with LaTeX."""
-    missing = [program for program in ("latexmk", "xelatex") if not shutil.which(program)]
+    """Build the book as a PDF with LaTeX. The pages of single names are not in it; the tables that list them are."""
+    missing = [program for program in ("latexmk", "xelatex", "xindy") if not shutil.which(program)]
     if missing:
         print(NO_LATEX.format(" and ".join(missing)), file=sys.stderr)
         return False
     out = BUILD / "latex"
     if not build(ROOT / "_toc.yml", out, builder="latex", strict=False):
         return False
-    command = ["latexmk", "-xelatex", "-interaction=nonstopmode", "-halt-on-error", "kernel-methods.tex"]
-    done = subprocess.run(command, cwd=out, check=False).returncode == 0
+    source = out / "kernel-methods.tex"
+    # A part of _toc.yml without a caption continues the one before; Jupyter Book calls it "Part".
+    source.write_text(source.read_text(encoding="utf-8").replace("\\part{Part}", ""), encoding="utf-8")
+    command = ["latexmk", "-xelatex", "-interaction=nonstopmode", "-halt-on-error", "-quiet", source.name]
+    settings = os.environ | {"LATEXOPTS": "", "XINDYOPTS": XINDY}
+    done = subprocess.run(command, cwd=out, env=settings, check=False).returncode == 0
     print(f"the book: {out / 'kernel-methods.pdf'}" if done else f"LaTeX failed: see {out / 'kernel-methods.log'}")
     return done
+
+
+def version() -> str:
+    from kernelcourse import __version__
+
+    return __version__
+
+
+def epub() -> bool:
+    """Build the book for reading devices: formulas in MathML, no scripts. Like the PDF, without the single names."""
+    out = BUILD / "epub"
+    good = build(ROOT / "_toc.yml", out, builder="epub")
+    if good:
+        print(f"the book: {out / EPUB['epub_basename']}.epub")
+    return good
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--only", metavar="PAGE", nargs="+", help="preview some pages, in a folder of their own")
     parser.add_argument("--solutions", action="store_true", help="build the instructors' edition, with all solutions")
-    parser.add_argument("--builder", choices=["html", "pdf", "linkcheck"], default="html")
+    parser.add_argument("--builder", choices=["html", "pdf", "epub", "linkcheck"], default="html")
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="where the pages go (default: _build/html)")
     parser.add_argument("--copy", metavar="FOLDER", type=Path, help="leave a copy there that no later build touches")
     parser.add_argument("--fresh", action="store_true", help="read every page again (notebooks stay cached)")
@@ -183,8 +224,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             good = preview(options.only)
         elif options.solutions:
             good = instructors()
-        elif options.builder == "pdf":
-            good = pdf()
+        elif options.builder in ("pdf", "epub"):
+            good = {"pdf": pdf, "epub": epub}[options.builder]()
         else:
             out = (options.out or BUILD / options.builder).resolve()
             good = build(ROOT / "_toc.yml", out, builder=options.builder, fresh=options.fresh)

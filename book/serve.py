@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     HTML.mkdir(parents=True, exist_ok=True)
     rebuild()
     bring_exercises_up_to_date()
-    ignored = IgnoreFilter([], [r"__pycache__", r"\.ipynb_checkpoints", r"~$"])
+    ignored = IgnoreFilter([], [r"__pycache__", r"\.ipynb_checkpoints", r"~$", r"/api/names/"])
     book = _create_app([ROOT / name for name in WATCHED], ignored, rebuild, HTML, address)
     print(f"the book: http://{address}, the exercises: http://{address}/book/exercises.html (Ctrl+C ends)", flush=True)
     if not options.no_browser:

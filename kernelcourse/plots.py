@@ -1,7 +1,9 @@
 """The course's figures. Each function draws on `ax`, or on a new figure, and returns the axes.
 
-The colours are Okabe and Ito's, which colour-blind readers can tell apart; every colour comes with a marker, a dash
-pattern or a hatching of its own, so that no figure relies on colour alone.
+The colours are Okabe and Ito's, which colour-blind readers can tell apart, darkened where their lines would fade on
+white. Every colour comes with a marker, a dash pattern or a hatching of its own, so that no figure relies on colour
+alone. What returns from page to page (a class, a loss, the dual form) has one style everywhere: `ROLE`. Where colours
+stand for numbers, darker means larger.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from .validation import Array
 
 __all__ = [
     "block_diagram", "decision_regions", "fit_1d", "gram_heatmap", "kernel_slices", "learning_curve", "loglog_times",
-    "slope", "sum_of_gaussians", "validation_curve",
+    "name_lines", "slope", "sum_of_gaussians", "validation_curve",
 ]  # fmt: skip
 
 Function = Callable[[Array], ArrayLike]
@@ -30,18 +32,55 @@ Style = dict[str, Any]
 PALETTE = {
     "blue": "#0072B2",
     "vermillion": "#D55E00",
-    "green": "#009E73",
-    "purple": "#CC79A7",
+    "green": "#007A5A",
+    "purple": "#A8487D",
+    "brown": "#8A6100",
+    "grey": "#5C6670",
     "orange": "#E69F00",
     "sky": "#56B4E9",
-    "yellow": "#F0E442",
     "black": "#000000",
 }
-SERIES = tuple(PALETTE.values())[:6]  # yellow fades on white, black is kept for boundaries and sums
+SERIES = tuple(PALETTE.values())[:6]  # orange and sky are too light for lines, black is kept for boundaries and sums
+GUIDE = "0.55"  # the lightest grey with a contrast of 3:1 on white, for lines at zero
 MARKERS = ("o", "s", "^", "D", "v", "P")
 ON_AND_OFF = ((6, 2), (1.5, 1.5), (6, 2, 1.5, 2), (3, 1), (6, 1.5, 1.5, 1.5, 1.5, 1.5))
 DASHES: tuple[Any, ...] = ("-", *((0, lengths) for lengths in ON_AND_OFF))
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---")
+
+
+def _role(colour: str, dashes: int = 0, marker: str = "") -> Style:
+    return {"color": PALETTE[colour], "linestyle": DASHES[dashes]} | ({"marker": marker} if marker else {})
+
+
+ROLE: dict[str, Style] = {
+    # classes
+    "-1": {"color": PALETTE["blue"], "marker": "o"},
+    "+1": {"color": PALETTE["vermillion"], "marker": "s"},
+    # ways to compute
+    "primal": _role("blue"),
+    "dual": _role("vermillion", 1),
+    "kernel": _role("green", 3),
+    # what was, what was seen, what is to be predicted
+    "truth": {"color": "black", "linewidth": 1.0, "linestyle": "-"},
+    "training": _role("blue", 0, "o"),
+    "held out": _role("vermillion", 1, "s"),
+    # losses
+    "zero-one": _role("black", 2),
+    "hinge": _role("blue"),
+    "perceptron": _role("purple", 4),
+    "logistic": _role("green", 3),
+    "squared": _role("vermillion", 1),
+    "squared hinge": _role("brown", 5),
+    "absolute": _role("grey", 2),
+    # families of kernels
+    "linear": _role("brown", 5),
+    "polynomial": _role("vermillion", 1),
+    "gaussian": _role("blue"),
+    "laplacian": _role("green", 3),
+    "matern": _role("purple", 4),
+    "rational quadratic": _role("grey", 2),
+    "sum": _role("green", 1),
+}
 
 BOUNDARY: Style = {"color": "black", "linewidth": 1.5, "linestyle": "-"}
 MARGIN: Style = {"color": "black", "linewidth": 0.9, "linestyle": DASHES[1]}
@@ -67,9 +106,14 @@ def _with_legend(ax: Axes, **options: Any) -> Axes:
     return ax
 
 
-def _series(i: int) -> Style:
-    """Colour and dashes of line i: no two of the first 36 lines share both."""
-    return {"color": SERIES[i % 6], "linestyle": DASHES[(i + i // 6) % 6]}
+def _series(i: int, name: str = "") -> Style:
+    """Colour and dashes of line i: no two of the first 36 lines share both.
+
+    A line named after a role has the role's style, and "primal, batch" has the primal's colour.
+    """
+    style = {"color": SERIES[i % 6], "linestyle": DASHES[(i + i // 6) % 6]}
+    role = ROLE.get(name.split(",")[0], {})
+    return style | {"color": role.get("color", style["color"])} | ROLE.get(name, {})
 
 
 def _line(x: ArrayLike, name: str, *, length: int | None = None) -> Array:
@@ -269,7 +313,7 @@ def fit_1d(
     ax = _axes(ax, x="$x$", y="$t$")
     ax.plot(x, t, "o", color="0.35", markersize=4.5, markerfacecolor="white", markeredgewidth=0.9, label="data")
     if behind is not None:
-        ax.plot(grid, behind, color="black", linewidth=0.8, label="truth")
+        ax.plot(grid, behind, label="truth", **ROLE["truth"])
     for i, (name, values) in enumerate(curves):
         ax.plot(grid, values, linewidth=2.0 if i == 0 else 1.3, label=name, **_series(i))
     return _with_legend(ax)
@@ -288,7 +332,7 @@ def kernel_slices(
     grid = _grid(grid, x)
     K = _slices(k, grid, x)
     ax = _axes(ax, x="$x$", y=r"$k(x, x')$")
-    ax.axhline(0, color="0.8", linewidth=0.6, zorder=0)
+    ax.axhline(0, color=GUIDE, linewidth=0.6, zorder=0)
     for i, centre in enumerate(x):
         ax.plot(grid, K[:, i], linewidth=1.6, label=f"$x' = {centre:g}$", **_series(i))
         ax.plot(centre, 0, marker="x", markersize=7, markeredgewidth=1.8, color=SERIES[i % 6], clip_on=False, zorder=4)
@@ -316,9 +360,9 @@ def sum_of_gaussians(
     grid = _grid(grid, x)
     terms = _slices(kernel, grid, x) * a  # (m, n)
     ax = _axes(ax, x="$z$", y="$h(z)$")
-    ax.axhline(0, color="0.8", linewidth=0.6, zorder=0)
-    for sign, select, colour, dashes in [(">", a > 0, SERIES[0], "-"), ("<", a < 0, SERIES[1], DASHES[1])]:
-        lines = ax.plot(grid, terms[:, select], color=colour, linestyle=dashes, linewidth=1.0)
+    ax.axhline(0, color=GUIDE, linewidth=0.6, zorder=0)
+    for sign, select, label, dashes in [(">", a > 0, "+1", "-"), ("<", a < 0, "-1", DASHES[1])]:
+        lines = ax.plot(grid, terms[:, select], color=ROLE[label]["color"], linestyle=dashes, linewidth=1.0)
         if lines:
             lines[0].set_label(rf"$a_i k(x_i, \cdot)$, $a_i {sign} 0$")
     ax.plot(x, np.zeros_like(x), "|", color="black", markersize=9, label="$x_i$")
@@ -331,7 +375,7 @@ def gram_heatmap(
 ) -> Axes:
     """Draw a Gram matrix in colours, its points in the given order: sorted by class, classes stand out as blocks (K4).
 
-    White is 0, and darker is larger; negative entries darken towards another colour.
+    White is 0, and the darker blue is larger; negative entries darken towards red.
 
     >>> ax = gram_heatmap([[2.0, 0.5], [0.5, 1.0]], order=[1, 0])
     >>> ax.images[0].get_array().tolist()
@@ -343,7 +387,7 @@ def gram_heatmap(
     if chosen.dtype.kind not in "iu" or not np.array_equal(np.sort(chosen), np.arange(n)):
         raise ValueError(f"order must hold each of 0, ..., {n - 1} once, got {order!r}")
     largest = float(np.abs(K).max()) or 1.0
-    low, colours = (-largest, "PuOr") if (K < 0).any() else (0.0, "Blues")
+    low, colours = (-largest, "RdBu") if (K < 0).any() else (0.0, "Blues")
     ax = _axes(ax, x="point $j$", y="point $i$", size=(4.6, 3.8))
     image = ax.imshow(K[np.ix_(chosen, chosen)], interpolation="nearest", cmap=colours, vmin=low, vmax=largest)
     ax.spines[:].set_visible(False)
@@ -381,10 +425,11 @@ def loglog_times(n: ArrayLike, seconds: Mapping[str, ArrayLike], *, ax: Axes | N
     curves = []
     for name, values in _named(seconds, "seconds").items():
         times = _positive(values, f"seconds[{name!r}]", length=len(n))
-        curves.append((times, f"{name}, slope {slope(n, times):.1f}"))
+        curves.append((name, times, slope(n, times)))
     ax = _axes(ax, x="$n$", y="seconds")
-    for i, (times, label) in enumerate(curves):
-        ax.loglog(n, times, marker=MARKERS[i % 6], markersize=5, label=label, **_series(i))
+    for i, (name, times, exponent) in enumerate(curves):
+        style = _series(i, name) | {"marker": MARKERS[i % 6], "markersize": 5}
+        ax.loglog(n, times, label=f"{name}, slope {exponent:.1f}", **style)
     ax.grid(which="major", color="0.9", linewidth=0.5)
     return _with_legend(ax)
 
@@ -394,8 +439,8 @@ def _error_curves(x: Array, train_error: ArrayLike, validation_error: ArrayLike,
     held_out = _line(validation_error, "validation_error", length=len(x))
     rising = np.argsort(x, kind="stable")
     ax = _axes(ax, x=name, y="error")
-    for i, (label, error) in enumerate([("training", train), ("validation", held_out)]):
-        ax.semilogx(x[rising], error[rising], marker=MARKERS[i], markersize=4, label=label, **_series(i))
+    for label, error, role in [("training", train, "training"), ("validation", held_out, "held out")]:
+        ax.semilogx(x[rising], error[rising], markersize=4, label=label, **ROLE[role])
     return ax
 
 
@@ -479,4 +524,39 @@ def block_diagram(
         ax.annotate("", xy=tuple(middle[end]), xytext=tuple(middle[start]), arrowprops=shaft | ends)
         if caption:
             ax.annotate(caption[0], tuple((middle[start] + middle[end]) / 2), fontsize="small", color="0.2", **above)
+    return ax
+
+
+# ------------------------------------------------------------------------------------------- names at the lines
+
+
+def name_lines(ax: Axes, *, gap: float = 14.0, **options: Any) -> Axes:
+    """Write the label of each line of `ax` at its right end, in the line's colour, and remove the legend.
+
+    Names that would cover each other are moved apart, to at least `gap` points. `options` are those of a text.
+
+    >>> ax = name_lines(learning_curve([10, 100], [0.0, 0.1], [0.5, 0.2]))
+    >>> [text.get_text() for text in ax.texts], ax.get_legend()
+    (['training', 'validation'], None)
+    """
+    if not isinstance(ax, Axes):
+        raise TypeError(f"ax must be one pair of matplotlib axes, got {type(ax).__name__}")
+    lines = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
+    ends = [np.asarray(line.get_xydata())[-1] for line in lines]
+    ax.autoscale_view()  # otherwise the limits are those of empty axes until the figure is drawn
+    points = ax.get_window_extent().height * 72 / ax.figure.dpi
+    heights = [points * float((ax.transData - ax.transAxes).transform(end)[1]) for end in ends]
+    order = np.argsort(heights)
+    placed = np.array(heights)[order]
+    for _ in range(200):  # push neighbours apart, both by the same amount
+        for i in range(len(placed) - 1):
+            lack = gap - (placed[i + 1] - placed[i])
+            placed[i : i + 2] += max(0.0, lack) / 2 * np.array([-1, 1])
+    beside: Style = {"textcoords": "offset points", "va": "center", "fontsize": "small", "annotation_clip": False}
+    shifts = dict(zip(order.tolist(), placed - np.array(heights)[order], strict=True))
+    for i, (line, end) in enumerate(zip(lines, ends, strict=True)):
+        style = beside | {"xytext": (6, shifts[i]), "color": line.get_color()} | options
+        ax.annotate(str(line.get_label()), tuple(end), **style)
+    if legend := ax.get_legend():
+        legend.remove()
     return ax

@@ -76,19 +76,19 @@ def test_examples_of_exercises_keep_their_numbers():
 
 
 def test_a_change_reaches_those_who_import_the_module():
-    path = "kernelcourse/_engine/counts.py"
+    path = "kernelcourse/_engine/blocks.py"
     source = (ROOT / path).read_text(encoding="utf-8")
     found = changes(ast.parse(source))
     mutant = Mutant(path, len(found) - 1, "", (1, 1), False, "", "")
     changed = Changed(mutant)
     assert changed.find_spec("kernelcourse.linalg") is None
-    assert changed.find_spec("kernelcourse._engine.counts").origin == str(ROOT / path)
+    assert changed.find_spec("kernelcourse._engine.blocks").origin == str(ROOT / path)
     tree = ast.parse(source)
     changes(tree)[-1].make()
-    assert changed.get_code("kernelcourse._engine.counts") == compile(
+    assert changed.get_code("kernelcourse._engine.blocks") == compile(
         ast.fix_missing_locations(tree), ROOT / path, "exec"
     )
-    assert changed.get_code("kernelcourse._engine.counts") != compile(source, ROOT / path, "exec")
+    assert changed.get_code("kernelcourse._engine.blocks") != compile(source, ROOT / path, "exec")
 
 
 def test_one_test_of_each_function_comes_first_and_the_quickest_of_them():

@@ -606,3 +606,27 @@ def test_a_bad_diagram_is_refused_by_name_and_leaves_no_figure(boxes, arrows, er
     with pytest.raises(error, match=message):
         plots.block_diagram(boxes, arrows)
     assert plt.get_fignums() == []
+
+
+# --- names at the lines
+
+
+def test_names_stand_at_the_right_ends_in_the_colours_of_the_lines_and_apart():
+    _, ax = plt.subplots()
+    for name, end in {"a": 5.0, "b": 5.1, "c": 100}.items():
+        ax.plot([10, 100], [1, end], label=name)
+    plots.name_lines(ax)
+    assert [text.get_color() for text in ax.texts] == [line.get_color() for line in ax.lines]
+    assert [text.xy for text in ax.texts] == [(100, 5.0), (100, 5.1), (100, 100)]
+    ax.figure.canvas.draw()
+    middles = sorted(np.mean([t.get_window_extent().y0, t.get_window_extent().y1]) for t in ax.texts)
+    assert np.diff(middles).min() > 12 * ax.figure.dpi / 72
+    assert ax.texts[1].get_window_extent().y0 > ax.texts[0].get_window_extent().y0
+
+
+def test_a_line_without_a_label_has_no_name_and_axes_are_needed():
+    _, ax = plt.subplots()
+    ax.plot([0, 1], [0, 1])
+    assert not plots.name_lines(ax).texts
+    with pytest.raises(TypeError, match="ax must be"):
+        plots.name_lines(None)

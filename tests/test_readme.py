@@ -34,9 +34,7 @@ def test_what_the_readme_counts_is_there():
     assert len(notebooks) == 11 and "eleven notebooks" in README
     parts = {path.parent.name for path in (ROOT / "book").glob("*/*.md") if "Check yourself" in path.read_text("utf-8")}
     parts -= {"introduction"}
-    named = {
-        path.parent.name for path in (ROOT / "book").glob("*/*.md") if "{download}`Exercise" in path.read_text("utf-8")
-    }
+    named = {path.parent.name for path in (ROOT / "book").glob("*/*.md") if "{exercise}`" in path.read_text("utf-8")}
     assert len(parts) == 7 and parts <= named, "at least one notebook for every part after the introduction"
-    to_drag = sum(path.read_text("utf-8").count("\n```{lab} ") for path in (ROOT / "book").glob("*/*.md"))
-    assert to_drag == 6 and "Six figures can be dragged" in README
+    to_drag = sum(path.read_text("utf-8").count("\n```{lab} ") for path in (ROOT / "book").rglob("*.md"))
+    assert to_drag == 9 and "Nine figures can be dragged" in README

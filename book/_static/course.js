@@ -1,13 +1,12 @@
 // Small repairs; the pages read without them.
 
-// Search results come with an excerpt of each page, which a browser cannot fetch from disk.
-if (location.protocol === "file:") {
-  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-}
-
 // Python in the browser needs a server, which a page opened from disk does not have.
 function explainServer() {
   for (const link of document.querySelectorAll("a.do-exercise")) {
+    if (link.closest("td")) {
+      link.replaceWith("needs a server"); // the page explains it below its table
+      continue;
+    }
     const words = document.createElement("span");
     words.append("To do the exercise in your browser, run ", document.createElement("code"));
     words.lastChild.append("make serve");
@@ -30,8 +29,15 @@ const scrollers = () =>
     [...document.querySelectorAll(selector)].map((box) => [box, label])
   );
 
+// Which of its edges hide something: course.css lets them fade out.
+function markEdges(box) {
+  box.classList.toggle("more-before", box.scrollLeft > 1);
+  box.classList.toggle("more-after", box.scrollWidth - box.clientWidth - box.scrollLeft > 1);
+}
+
 function markScrollers() {
   for (const [box, label] of scrollers()) {
+    markEdges(box);
     if (box.scrollWidth > box.clientWidth) {
       box.tabIndex = 0;
       box.setAttribute("role", "group");
@@ -41,6 +47,10 @@ function markScrollers() {
     }
   }
 }
+
+const ALL_SCROLLERS = Object.keys(SCROLLERS).join();
+const scrolled = ({ target }) => target.matches?.(ALL_SCROLLERS) && markEdges(target);
+document.addEventListener("scroll", scrolled, { capture: true, passive: true });
 
 document.addEventListener("DOMContentLoaded", () => {
   markScrollers();

@@ -7,3 +7,5 @@ c.InlineBackend.figure_formats = {os.environ["BOOK_FIGURES"]}
 c.InlineBackend.print_figure_kwargs = {"bbox_inches": "tight", "facecolor": "white"}
 c.HistoryManager.enabled = False
 c.IPKernelApp.log_level = "ERROR"  # the kernels talk to this machine only: unencrypted is fine
+if os.environ["BOOK_FIGURES"] == "svg":
+    c.InteractiveShellApp.extensions = ["narrow"]  # a second form of each figure, for phones

@@ -7,6 +7,7 @@ import importlib
 import os
 import re
 import shutil
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,8 @@ from sphinxcontrib import katex
 from tests.lab.pages import LAB
 
 ROOT = Path(__file__).resolve().parents[2]
-MACHINERY = ["build.py", "forks.py", "notebooks.py", "references.bib", "_ext", "_static", "_templates", "notebook"]
+MACHINERY = ["build.py", "forks.py", "notebooks.py", "references.bib", "notebook"]
+MACHINERY += ["_epub", "_ext", "_static", "_templates"]
 HEADER = """---
 jupytext: {text_representation: {extension: .md, format_name: myst}}
 kernelspec: {name: python3, display_name: Python 3}
@@ -135,6 +137,7 @@ def story(course, build) -> dict[str, Built]:
         for done in all_done:
             assert done.returncode == 0, done.stdout + done.stderr
         pages = {path.stem: path.read_text(encoding="utf-8") for path in html.glob("book/*.html")}
+        pages["start"] = (html / "index.html").read_text(encoding="utf-8")
         return Built([done.stdout for done in all_done], files(html), pages)
 
     story = {"first": built()}
@@ -239,7 +242,7 @@ def test_only_pages_of_the_table_of_contents_are_built(story):
 def test_equations_are_numbered_and_kernels_print_as_formulas(story):
     pages = story["first"].pages
     assert re.search(r'<span class="number">\(\d+\)', pages["wide"])
-    assert re.search(r'<annotation encoding="application/x-tex">\\displaystyle k\(x, x', pages["figure"])
+    assert re.search(r'<mstyle[^>]*displaystyle="true"[^>]*><mi>k</mi><mo[^>]*>\(</mo><mi>x</mi>', pages["figure"])
 
 
 def test_only_pages_with_a_figure_to_drag_load_its_script(story):
@@ -274,8 +277,8 @@ def test_changed_title_reaches_the_other_pages_and_runs_nothing(story):
 
 def test_editing_a_kernel_runs_the_notebooks_again(story):
     assert RAN.search(story["other kernel"].said[0])
-    assert "\\cosh" not in story["other title"].pages["figure"]
-    assert "\\cosh" in story["other kernel"].pages["figure"]
+    assert "cosh" not in story["other title"].pages["figure"]
+    assert "cosh" in story["other kernel"].pages["figure"]
 
 
 def test_repository_address_is_the_one_switch_for_links_to_it(story):
@@ -328,7 +331,8 @@ def to_html(monkeypatch):
 def test_formulas_need_no_node(to_html, monkeypatch):
     monkeypatch.setenv("PATH", "")
     inline, display = (to_html(r"\norm{w}^2 \in \R", display=display) for display in (False, True))
-    assert '<annotation encoding="application/x-tex">\\norm{w}^2 \\in \\R</annotation>' in inline
+    assert '<mo>∈</mo><mi mathvariant="double-struck">R</mi>' in inline
+    assert "\\norm" not in inline, "the source is left out"
     assert 'class="katex-display"' in display and 'class="katex-display"' not in inline
 
 
@@ -352,3 +356,28 @@ def test_definitions_in_a_formula_end_with_it(to_html):
     to_html(r"\gdef\mine{x} \mine", display=False)
     with pytest.raises(ValueError, match="Undefined control sequence"):
         to_html(r"\mine + 1", display=False)
+
+
+# ------------------------------------------------------------------------------------------------------------ EPUB
+
+
+def test_epub_has_formulas_that_readers_show_and_no_scripts(tmp_path, build):
+    pages = {"start": "# Start\n", "wide": WIDE, "drag": DRAG, "figure": HEADER + FIGURE.format(caption="A line.")}
+    course = make_course(tmp_path, pages)
+    done = build(course, "--builder", "epub")
+    assert done.returncode == 0, done.stdout + done.stderr
+    with zipfile.ZipFile(course / "_build/epub/kernel-methods.epub") as book:
+        texts = {name: book.read(name).decode() for name in book.namelist() if not name.endswith(".png")}
+    content = texts["content.opf"]
+    spine = re.findall(r'<itemref idref="([^"]+)"', content)
+    manifest = dict(re.findall(r'<item id="([^"]+)" href="([^"]+)"', content))
+    assert [manifest[item] for item in spine][:2] == ["book/start.xhtml", "book/wide.xhtml"]
+    assert len(set(spine)) == len(spine)
+    assert {"book/start.xhtml", "book/figure.xhtml"} <= set(re.findall(r'src="([^"#]+)"', texts["toc.ncx"]))
+    assert re.search(r'href="book/wide.xhtml"[^>]*properties="mathml"', content)
+    assert "<math" in texts["book/wide.xhtml"] and "annotation" not in texts["book/wide.xhtml"]
+    pictures = [text for name, text in texts.items() if name.startswith("_images/")]
+    assert pictures and not any("<!DOCTYPE" in text for text in pictures)
+    for name, text in texts.items():
+        assert "<script" not in text and 'class="lab"' not in text, name
+        assert not name.endswith(".js")

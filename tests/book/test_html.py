@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Page(HTMLParser):
@@ -66,6 +69,21 @@ def test_images_say_what_they_show(pages):
                 assert not re.search(r"\.(svg|png)$", image["alt"]), f"{path.name}: {image}"
 
 
+def test_every_page_with_code_is_there_as_a_notebook_that_jupyter_can_show(html):
+    sections = [path for path in (ROOT / "book").rglob("*.md") if "```{code-cell}" in path.read_text(encoding="utf-8")]
+    for path in sections:
+        name = path.relative_to(ROOT / "book").with_suffix("").as_posix()
+        cells = json.loads((html / f"notebooks/{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+        code = [cell for cell in cells if cell["cell_type"] == "code"]
+        assert len(code) == path.read_text(encoding="utf-8").count("```{code-cell}"), name
+        words = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+        left = re.findall(r"\{[\w:-]+\}`[^`]*`|^`{3,}\{.*|^\([\w-]+\)=|\$\$ \(eq-[\w-]+\)|^% .*", words, re.MULTILINE)
+        assert left == [], name
+        page = (html / ("index.html" if name == "intro" else f"book/{name}.html")).read_text(encoding="utf-8")
+        minutes = re.search(r"^\*\d+ minutes", path.read_text(encoding="utf-8"), re.MULTILINE)
+        assert not minutes or f"notebooks/{name}.ipynb" in page
+
+
 def test_every_public_name_is_in_the_reference(html, pages):
     import kernelcourse
 
@@ -76,7 +94,7 @@ def test_every_public_name_is_in_the_reference(html, pages):
 
 
 def test_bibliography_lists_every_entry(html):
-    sources = (Path(__file__).parents[2] / "book/references.bib").read_text(encoding="utf-8")
+    sources = (ROOT / "book/references.bib").read_text(encoding="utf-8")
     page = (html / "book/appendix/bibliography.html").read_text(encoding="utf-8")
     assert page.count('class="citation"') == len(re.findall(r"^@\w+\{", sources, re.MULTILINE))
 
@@ -89,3 +107,15 @@ def test_nothing_needs_a_network(html):
 
 def test_exercise_notebooks_are_no_pages(html):
     assert not (html / "exercises").exists()
+
+
+def test_punctuation_stays_with_its_formula(html):
+    """After an inline formula a line may break, and a comma would stand alone."""
+    alone = re.compile(r"</span></span></span></span>[,.;:!?)]")
+    formulas = 0
+    for path in sorted(html.glob("book/**/*.html")):
+        article = path.read_text(encoding="utf-8").partition("<article")[2]
+        text = article.partition("</article>")[0]  # the contents beside it are short lines
+        formulas += text.count('<span class="beside">')
+        assert not alone.search(text), f"{path.name}: {alone.search(text)}"
+    assert formulas > 1000

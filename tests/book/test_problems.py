@@ -136,7 +136,7 @@ def test_missing_file_is_refused_by_name(module, tmp_path):
 
 def plain(text: str) -> str:
     """The words of a text, in HTML or in MyST: no tags, no formulas, no markup, no white space."""
-    text = re.sub(r'<span class="katex.*?</annotation>|<[^>]*>|\$[^$]*\$', "", text, flags=re.DOTALL)
+    text = re.sub(r'<span class="katex.*?</math>|<[^>]*>|\$[^$]*\$', "", text, flags=re.DOTALL)
     return re.sub(r"[^a-z]+", "", text.lower())
 
 

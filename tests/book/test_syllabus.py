@@ -19,7 +19,7 @@ SECTIONS = [
 LINES = {
     weeks: [line.split(" | ") for line in block.strip().splitlines()]
     for weeks, block in re.findall(
-        r"^### (\w+) weeks\n.*?^```\{syllabus\}\n(.*?)^```$",
+        r"^## (\w+) weeks\n.*?^```\{syllabus\}\n(.*?)^```$",
         (ROOT / "book/instructors.md").read_text(encoding="utf-8"),
         re.M | re.S,
     )
@@ -74,7 +74,7 @@ def book(tmp_path):
         path = tmp_path / f"book/{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"# Title\n\n{head}*\n", encoding="utf-8")
-    first = {"source": ["**Time:** about ", "40 minutes"], "metadata": {}}
+    first = {"source": ["# 01 Sorting\n", "**Time:** about ", "40 minutes"], "metadata": {}}
     graded = [{"source": [], "metadata": {"nbgrader": {"points": points}}} for points in (2, 3)]
     (tmp_path / "exercises/01-x").mkdir(parents=True)
     (tmp_path / "exercises/01-x/x.ipynb").write_text(json.dumps({"cells": [first, *graded]}), encoding="utf-8")

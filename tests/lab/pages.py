@@ -40,7 +40,7 @@ def write_pages(folder: Path) -> Path:
     (folder / "lab.js").write_text(LAB.bundle(), encoding="utf-8")
     (folder / "lab.css").write_text(LAB.style(), encoding="utf-8")
     for name, figures in {**{name: [name] for name in LAB.STARTS}, "two": ["dual", "svm"]}.items():
-        text = PAGE.format(name=name, boxes="".join(map(LAB.box, figures)))
+        text = PAGE.format(name=name, boxes="".join(f"{LAB.opening(each)}</div>\n" for each in figures))
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return folder
 

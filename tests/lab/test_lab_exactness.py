@@ -7,6 +7,7 @@ import pytest
 
 import kernelcourse as kc
 from kernelcourse.algorithms import mlp
+from tests.lab.library import BASES, WEIGHTS, close
 
 PROBLEMS = 50
 
@@ -44,12 +45,6 @@ def clouds(rng, *, most=60):
     return X, y
 
 
-def close(mine, theirs, rtol=1e-8):
-    """Relative to the largest entry: a fit that passes through 0 is no less accurate there."""
-    theirs = np.asarray(theirs)
-    np.testing.assert_allclose(mine, theirs, rtol=0, atol=rtol * max(np.abs(theirs).max(), 1e-300))
-
-
 def test_primal_and_dual_fits(compute):
     rng = np.random.default_rng(0)
     problems = []
@@ -83,6 +78,24 @@ def test_gaussian_fits_and_errors(compute):
         close(mine["a"], kc.dual_weights(kc.Gaussian(p["sigma"])(x[:, None]), t, ridge=p["ridge"]))
         close(mine["training"], np.mean((model.predict(x[:, None]) - t) ** 2))
         close(mine["validation"], np.mean((model.predict(z[:, None]) - u) ** 2))
+
+
+def test_leave_one_out_residuals_and_votes(compute):
+    rng = np.random.default_rng(8)
+    problems = []
+    for _ in range(PROBLEMS // 2):
+        points = rng.normal(size=(int(rng.integers(2, 40)), 2)) * [4, 1]
+        sigma, ridges = float(10 ** rng.uniform(-1, 1.3)), (10 ** rng.uniform(-4, 1, size=3)).tolist()
+        problems.append({"points": points.tolist(), "sigma": sigma, "ridges": ridges, "at": float(rng.normal())})
+    expression = """({ path: lab.looAt(p.points, p.sigma, p.ridges).map((each) => ({ ...each, a: [...each.a],
+        residuals: [...each.residuals] })),
+        votes: [...lab.votesAt(p.points, { sigma: p.sigma, ridge: p.ridges[0] }, p.at, [0]).votes] })"""
+    for p, mine in zip(problems, compute(expression, problems), strict=True):
+        X, t, k = np.array(p["points"])[:, :1], np.array(p["points"])[:, 1], kc.Gaussian(p["sigma"])
+        path = kc.leave_one_out(k(X), t, ridges=p["ridges"])
+        close([each["error"] for each in mine["path"]], path.errors, 1e-6)
+        close(np.transpose([each["residuals"] for each in mine["path"]]), path.residuals, 1e-6)
+        close(mine["votes"], kc.dual_weights(k(X), t, ridge=p["ridges"][0]) * k(X, [[p["at"]]])[:, 0], 1e-6)
 
 
 def test_gram_matrices_and_surfaces(compute):
@@ -176,16 +189,6 @@ def test_network_outputs_and_losses(compute):
         close(mine["after"], mlp.forward(run.network, p["X"])[-1])
 
 
-BASES = {
-    "linear": kc.Linear(),
-    "square": kc.Polynomial(2),
-    "gaussian": kc.Gaussian(1.0),
-    "periodic": kc.Periodic(period=2.0, length=1.0),
-    "one": kc.Constant(1.0),
-}
-WEIGHTS = {"bell": lambda X: np.exp(-(X[:, 0] ** 2) / 8), "x": lambda X: X[:, 0]}
-
-
 def random_recipe(rng):
     """The same kernel, put together by the library and by the page."""
     start = str(rng.choice(list(BASES)))
@@ -199,7 +202,7 @@ def random_recipe(rng):
             k = float(operand) * k
         elif name == "weight":
             operand = str(rng.choice(list(WEIGHTS)))
-            k = k.weighted(WEIGHTS[operand])
+            k = k.weighted(lambda X, f=WEIGHTS[operand]: f(X[:, 0]))
         else:
             operand, k = "", k.exp() if name == "exp" else k.polynomial([1, 1, 1])
         steps.append([str(name), operand])

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import re
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 import kernelcourse as kc
-from tests.lab.pages import LAB, fragment
+from kernelcourse import plots
+from tests.lab.library import HOLDS
+from tests.lab.pages import LAB, ROOT, fragment
 
 AXE = (Path(__file__).parents[1] / "book/vendor/axe.min.js").read_text(encoding="utf-8")
 NAMES = sorted(LAB.STARTS)
+DESK = {"viewport": {"width": 800, "height": 900}}  # as wide as the text of the book on a screen of 1400 pixels
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 # The figure has listened for longer, so that it has heard when this promise is kept.
@@ -20,6 +27,31 @@ GO_TO = """(hash) => new Promise((done) => {
   window.addEventListener("hashchange", done, { once: true });
   location.hash = hash;
 })"""
+# State and facts as text; the first weights of a network, from which the library trains its own.
+READ = """(name) => {
+  const lab = kernelLab.figures[name];
+  const { state, facts } = lab;
+  const hidden = new Array(Math.round(state.layers ?? 0)).fill(Math.round(state.units));
+  const first = name === "playground" && kernelLab.newNetwork([2, ...hidden, 2], state.activation, state.seed);
+  const plain = (_, v) => (ArrayBuffer.isView(v) ? [...v] : v);
+  const seen = JSON.parse(JSON.stringify({ state, facts: facts && { ...facts, first } }, plain));
+  for (const [key, value] of Object.entries(seen.state)) {
+    if (Array.isArray(value)) seen.state[key] = value.map(([x, y, label = 0]) => [x, y, label]);
+  }
+  return seen;
+}"""
+# Press a button again and again, each time with the picture finished: all states and facts.
+PRESS = """([name, label, times]) => {
+  const lab = kernelLab.figures[name];
+  const button = [...lab.root.querySelectorAll("button")].find((each) => each.textContent === label);
+  const seen = [];
+  for (let i = 0; i < times; i++) {
+    button.click();
+    do lab.drawNow(); while (lab.frame);
+    seen.push(read(name));
+  }
+  return seen;
+}"""
 
 
 def wait(page, *, until_there_is_no: str) -> None:
@@ -35,9 +67,9 @@ def note(page) -> str:
 
 
 def picture(page) -> str:
-    """What the first canvas shows, as text: equal pictures are equal texts."""
+    """What all canvases show, as text: equal pictures are equal texts."""
     wait(page, until_there_is_no="picture")
-    return page.evaluate("document.querySelector('canvas').toDataURL()")
+    return page.evaluate("[...document.querySelectorAll('canvas')].map((each) => each.toDataURL()).join()")
 
 
 def saved(page) -> str:
@@ -46,101 +78,417 @@ def saved(page) -> str:
     return page.evaluate("location.hash")
 
 
+def read(page, name: str) -> dict:
+    """State and facts of the picture, which the library has confirmed."""
+    wait(page, until_there_is_no="picture")
+    seen = page.evaluate(READ, name)
+    HOLDS[name](**seen)
+    return seen["state"]
+
+
 def middle(handle) -> tuple[float, float]:
     box = handle.bounding_box()
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
+def a_handle(page):
+    """The third one, where there are three."""
+    handles = page.locator(".lab-handle")
+    return handles.nth(min(2, handles.count() - 1))
+
+
+def verdicts(page) -> list[bool]:
+    wait(page, until_there_is_no="picture")
+    return [text.startswith("✓") for text in page.locator(".lab-verdict").all_inner_texts()]
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_a_figure_says_what_it_shows_and_the_mouse_drags_its_points(figure, name):
-    page = figure(name)
+def test_mouse_keyboard_undo_link_and_reset_agree_with_the_library(figure, name):
+    page = figure(name, **DESK)
     text = note(page)
     assert len(text) > 40
     assert not re.search(r"NaN|Infinity|undefined", text)
-    assert page.locator(".lab-note.lab-bad").count() == 0
-    handle = page.locator(".lab-handle").nth(2)
-    before, words = picture(page), handle.get_attribute("aria-valuetext")
+    assert page.locator(".lab-bad").count() == 0
+    assert page.locator(".lab").bounding_box()["height"] <= 640  # the chapter's words come on top: 700 on the page
+    first, start = read(page, name), picture(page)
+    assert saved(page) == ""
+
+    handle = a_handle(page)  # drag with the mouse
     x, y = middle(handle)
+    words = handle.get_attribute("aria-valuetext")
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + 20, y - 15, steps=2)
     page.mouse.up()
-    dragged = picture(page)
-    assert dragged != before
+    dragged, shown = read(page, name), picture(page)
+    assert dragged != first and shown != start
     assert handle.get_attribute("aria-valuetext") != words
     assert middle(handle)[0] == pytest.approx(x + 20, abs=1.5)
+    address = saved(page)
+    assert address.startswith(f"#lab-{name}=")
+
+    focused = page.locator(".lab-handle:focus")  # go on by keyboard
+    page.keyboard.press("Shift+ArrowLeft")
+    moved = read(page, name)
+    assert moved not in (first, dragged)
+    assert middle(focused)[0] < x
+    assert saved(page) != address
+
+    page.keyboard.press("Control+z")
+    assert read(page, name) == dragged
+    page.get_by_role("button", name="Undo").click()
+    assert read(page, name) == first
+    page.get_by_role("button", name="Undo").click()  # nothing is left to undo
+    assert read(page, name) == first
+    assert saved(page) == ""
+
+    page.goto(page.url.partition("#")[0] + address)  # the link brings the state back, also after a reload
+    page.reload()
+    assert read(page, name) == dragged
+    assert page.locator(".lab-foot a").get_attribute("href") == f"#lab-{name}=" or saved(page) == address
+    page.evaluate("document.activeElement.blur()")
+    page.get_by_role("button", name="Reset").click()
+    assert read(page, name) == first
+    assert saved(page) == ""
+
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    assert picture(page) != dragged
+    assert picture(page) != start
+    page.emulate_media(media="print")
+    assert not page.locator(".lab").is_visible()
+    page.emulate_media(media="screen")
+    for broken in (
+        "points:zzzzzzz,lambda:NaN,sigma:-3,kernel:none,sample:99,pair:,cross:",
+        "%,%E0:x,seed:-1,checks:1.5",
+        "kernel:%E0",
+    ):
+        page.evaluate(GO_TO, f"lab-{name}={broken}")
+        assert len(note(page)) > 40
+        assert "NaN" not in note(page)
+
+
+# What each button does to a state. `at` is the point that was chosen last.
+def _add(state, at):
+    low, high = ({"hero": ((-10, 10), (-0.8, 1.6))}).get(state["figure"]) or state["window"]
+    state["points"].append([sum(low) / 2, sum(high) / 2, int(state.get("adding", 0))])
+    return len(state["points"]) - 1
+
+
+def _switch(state, at):
+    state["points"][at][2] *= -1
+    return at
+
+
+def _remove(state, at):
+    del state["points"][at]
+    return max(0, min(at, len(state["points"]) - 1))
+
+
+def _another_sample(state, at):
+    samples = LAB.STARTS[state["figure"]]()["samples"]
+    state["sample"] = (state["sample"] + 1) % len(samples)
+    if "points" in state:
+        state["points"] = [[*point, 0] for point in samples[state["sample"]]]
+    return at
+
+
+def _break(state, at):
+    """The first press subtracts x x', since exp(x x'/4) - 1 is a kernel; then it is broken, and nothing changes."""
+    state["step3"] = "minus linear"
+    return at
+
+
+def _smallest(state, at):
+    from tests.lab.library import loo_map
+
+    row, column = np.unravel_index(loo_map(state["sample"]).argmin(), (24, 24))
+    state["pair"] = [[-1 + 2.3 * column / 23, -4 + 5 * row / 23, 0]]
+    return at
+
+
+@cache
+def _run(points, sigma):
+    """The checks that are mistakes, in the order in which the library makes them, and the checks of the whole run."""
+    data = np.array(points)
+    y = data[:, 2].astype(int)
+    K = kc.Gaussian(sigma)(data[:, :2])
+    fit = kc.kernel_perceptron_list(K, y, max_epochs=200)
+    left, checks, stored = list(fit.mistakes_list), [], []
+    for check in range(fit.epochs * len(y)):
+        i = check % len(y)
+        if left and left[0] == i and y[i] * np.sum(y[stored] * K[stored, i]) <= 0:
+            stored.append(left.pop(0))
+            checks.append(check + 1)
+    assert not left
+    return checks, fit.epochs * len(y)
+
+
+def _checks(move):
+    """`move(checks, mistakes, end, n)`: the number of checks after a press."""
+
+    def press(state, at):
+        mistakes, end = _run(tuple(map(tuple, state["points"])), state["sigma"])
+        state["checks"] = move(min(state["checks"], end), mistakes, end, len(state["points"]))
+        return at
+
+    return press
+
+
+def _train(state, at):
+    state["epochs"] = (0 if state["epochs"] >= 5000 else state["epochs"]) + 500
+    return at
+
+
+def _new_weights(state, at):
+    state["seed"], state["epochs"] = state["seed"] % 99 + 1, 0
+    return at
+
+
+EDIT = {"Add": _add, "Switch": _switch, "Remove": _remove}
+WALK = {
+    "To the next mistake": _checks(lambda checks, mistakes, end, n: min([m for m in mistakes if m > checks] or [end])),
+    "Start over": _checks(lambda checks, mistakes, end, n: 0),
+    "Check one point": _checks(lambda checks, mistakes, end, n: min(checks + 1, end)),
+    "One epoch": _checks(lambda checks, mistakes, end, n: min((checks // n + 1) * n, end)),
+    "Run": _checks(lambda checks, mistakes, end, n: 1_000_000),
+}
+BUTTONS = {
+    "builder": {"Break it": _break},
+    "dual": {},
+    "gaussian": {"Another sample": _another_sample},
+    "hero": {"Add": _add, "Remove": _remove},
+    "landscape": {"To the smallest error": _smallest, "Another sample": _another_sample},
+    "perceptron": {**WALK, **EDIT},
+    "playground": {"Train": _train, "New weights": _new_weights, **EDIT},
+    "svm": EDIT,
+    "votes": {},
+}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if BUTTONS[name]])
+def test_every_button_twenty_times_does_what_the_library_does(figure, name):
+    smaller = {"playground": "#lab-playground=units:2", "svm": fragment("svm", LAB.STARTS["svm"]()["points"][:40])}
+    page = figure(name, smaller.get(name, ""), reduced_motion="reduce")
+    if name == "playground":
+        page.get_by_label("Data").select_option("xor")
+    page.add_script_tag(content=f"const read = {READ};")
+    buttons = page.locator(".lab-controls button >> visible=true").all_inner_texts()
+    assert sorted(buttons) == sorted(BUTTONS[name])
+    window = page.evaluate(f"(({{ x, y }}) => [x, y])(kernelLab.figures.{name}.plots[0])")
+    for label, press in BUTTONS[name].items():
+        state, at = read(page, name), 0
+        if label in EDIT and label != "Add":
+            at = len(state["points"]) - 1
+        before = copy.deepcopy(state)
+        button = page.get_by_role("button", name=label, exact=True)
+        button.click()
+        wait(page, until_there_is_no="picture")
+        seen = page.evaluate("(name) => [read(name)]", name)
+        seen += page.evaluate(PRESS, [name, label, 18])
+        button.focus()
+        page.keyboard.press("Enter")
+        wait(page, until_there_is_no="picture")
+        seen += page.evaluate("(name) => [read(name)]", name)
+        assert len(seen) == 20
+        states = [before]
+        for number, each in enumerate(seen):
+            at = press(context := state | {"figure": name, "window": window}, at)
+            state = {key: value for key, value in context.items() if key in before}
+            assert same(each["state"], state), f"{label}, press {number + 1}"
+            if number in (0, 1, 9, 19) or (name == "perceptron" and label in WALK):
+                HOLDS[name](**each)
+            states.append(copy.deepcopy(state))
+        changes = [a for a, b in pairwise(states) if not same(a, b)]
+        for number, undone in enumerate(page.evaluate(PRESS, [name, "Undo", len(changes)])):
+            assert same(undone["state"], changes[-1 - number]), f"undo {number + 1} of {label}"
+        if label in ("Add", "Run"):
+            page.evaluate(PRESS, [name, label, 20])  # so that there is something to switch and to remove
+
+
+def same(one, other) -> bool:
+    """Equal states: points to the three digits that a link keeps."""
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    return abs(one - other) <= 6e-4 if isinstance(one, (int, float)) else one == other
+
+
+def _solved(name):
+    """For each challenge the address of a state that solves it."""
+    points = copy.deepcopy(LAB.STARTS[name]().get("points", []))
+    if name == "dual":
+        points[5][1] = 1.45
+        return [fragment(name, [[*p, 0] for p in points]), "#lab-dual=lambda:10"]
+    if name == "hero":
+        return ["#lab-hero=sigma:1.5,ridge:0.1", fragment(name, [[*p, 0] for p in points] + [[6, 1.6, 0]])]
+    if name == "perceptron":
+        return ["#lab-perceptron=sigma:0.6", fragment(name, [*points, [*points[0][:2], -points[0][2]]])]
+    if name == "svm":
+        fit = kc.kernel_svm(kc.Gaussian(0.7)(np.array(points)[:, :2]), np.array(points)[:, 2].astype(int), lam=0.0025)
+        margins = np.array(points)[:, 2] * kc.decision_values(
+            kc.Gaussian(0.7)(np.array(points)[:, :2]), fit.alpha, np.array(points)[:, 2].astype(int)
+        )
+        points[int(margins.argmax())][0] += 0.01  # far from the margin
+        return ["#lab-svm=lambda:0.00005,sigma:0.35", fragment(name, points)]
+    pair = {"landscape": [[np.log10(3.2), np.log10(0.04), 0]], "valley": [[np.log10(1.8), np.log10(0.2), 0]]}
+    return {
+        "builder": ["#lab-builder=step3:weight%20bell", "#lab-builder=step3:minus%20one"],
+        "gaussian": ["#lab-gaussian=sigma:1.5,lambda:1", "#lab-gaussian=sigma:0.05,lambda:0.1"],
+        "landscape": [fragment(name, pair["landscape"]), fragment(name, pair["valley"])],
+        "playground": ["#lab-playground=layers:2,epochs:1000", "#lab-playground=model:kernel,sigma:0.4,lambda:0.0001"],
+        "votes": ["", fragment(name, [[5, 0, 0]])],
+    }[name]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_keyboard_reaches_every_handle_and_moves_it(figure, name):
+def test_challenges_are_open_at_first_and_the_figure_sees_when_they_are_solved(figure, name):
     page = figure(name)
-    handles = page.locator(".lab-plot").first.locator(".lab-handle")
-    count = page.evaluate("JSON.parse(document.querySelector('.lab').dataset.start).points?.length ?? 0")
+    assert verdicts(page) == [False, False]
+    for number, address in enumerate(_solved(name)):
+        if (
+            name == "votes" and number == 0
+        ):  # by keyboard: x' goes to where the votes cancel, 0.004 at most between steps
+            page.locator(".lab-handle[aria-label='x′']").focus()
+            for _ in range(100):
+                if verdicts(page)[0]:
+                    break
+                page.keyboard.press("ArrowRight")
+        else:
+            key = {"landscape": "pair", "votes": "cross"}.get(name, "points")
+            page.evaluate(GO_TO, address[1:].replace("points:", f"{key}:"))
+        assert verdicts(page)[number], f"{name}, challenge {number + 1}"
+        saved(page)
+        assert "Solved: " in page.get_by_role("status").inner_text()
+        page.get_by_role("button", name="Reset").click()
+    assert verdicts(page) == [False, False]
+
+
+PRESETS = {
+    f"{path.stem}: {words}": (name, state)
+    for path in sorted((ROOT / "book").glob("*/*.md"))
+    for words, name, state in re.findall(r"\{lab\}`([^`<]+) <(\w+)=([^`]+)>`", path.read_text(encoding="utf-8"))
+}
+
+
+def test_presets_of_the_chapters_are_states_of_their_figures(figure):
+    assert {name for name, _ in PRESETS.values()} == set(NAMES) - {"hero"}
+    for name in sorted({name for name, _ in PRESETS.values()}):
+        page = figure(name)
+        start = read(page, name)
+        for words, (_, state) in ((words, value) for words, value in PRESETS.items() if value[0] == name):
+            page.evaluate(GO_TO, f"lab-{name}={state}")
+            there = read(page, name)
+            changed = {key for key in there if there[key] != start[key]}
+            assert changed == {part.partition(":")[0] for part in state.split(",")}, words
+            assert page.evaluate(f"kernelLab.figures.{name}.link.hash") or saved(page)  # nothing was corrected
+
+
+def test_each_role_has_the_colour_of_the_static_figures_and_contrast_on_its_ground():
+    css = (LAB.SOURCE / "lab.css").read_text(encoding="utf-8")
+    light, dark = (dict(re.findall(r"--lab-([\w-]+): (#\w{6});", rule)) for rule in css.split("}")[:2])
+    assert light.keys() == dark.keys()
+    roles = {"minus": "-1", "plus": "+1", "held-out": "held out", "fit": "gaussian"}
+    for name in ("minus", "plus", "primal", "dual", "training", "held-out", "hinge", "fit"):
+        assert light[name] == plots.ROLE[roles.get(name, name)]["color"].lower(), name
+    used = re.findall(
+        r'"([\w-]+)"', re.search(r"const ROLES = \[(.+?)\n\];", (LAB.SOURCE / "draw.js").read_text(), re.S)[1]
+    )
+    assert set(used) <= light.keys()
+
+    def luminance(colour):
+        channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+        r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    for colours in (light, dark):
+        for name in colours.keys() - {"ground", "fill"}:
+            low, high = sorted(luminance(colours[each]) for each in (name, "ground"))
+            assert (high + 0.05) / (low + 0.05) >= 3, name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_phone_shows_the_whole_figure_touch_drags_and_axe_finds_nothing(figure, name):
+    page = figure(name, **PHONE)
+    wait(page, until_there_is_no="picture")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator(".lab").bounding_box()["height"] <= 830  # the chapter's words come on top: 900 on the page
+    for control in page.locator(".lab button >> visible=true").all():
+        assert control.bounding_box()["height"] >= 24
+    handle = a_handle(page)
+    assert handle.bounding_box()["width"] >= 24
+    handle.scroll_into_view_if_needed()
+    (x, y), words = middle(handle), handle.get_attribute("aria-valuetext")
+    client = page.context.new_cdp_session(page)
+    for kind, at in [("touchStart", [x, y]), ("touchMove", [x + 10, y + 9]), ("touchMove", [x + 20, y + 9])]:
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": at[0], "y": at[1]}]})
+    client.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    read(page, name)
+    assert handle.get_attribute("aria-valuetext") != words
+    assert middle(handle)[0] == pytest.approx(x + 20, abs=2)
+    page.get_by_role("button", name="Undo").tap()
+    expect(handle).to_have_attribute("aria-valuetext", words, timeout=300_000)  # the browser makes a click of it later
+    wait(page, until_there_is_no="picture")
+    page.evaluate(AXE)
+    for theme in ("light", "dark"):
+        page.evaluate("(theme) => (document.documentElement.dataset.theme = theme)", theme)
+        wait(page, until_there_is_no="picture")
+        report = page.evaluate("axe.run(document, { resultTypes: ['violations'], preload: false })")
+        assert [f"{v['id']}: {node['html'][:160]}" for v in report["violations"] for node in v["nodes"]] == []
+
+
+def test_tab_reaches_the_handles_in_one_stop_and_page_keys_go_through_them(figure):
+    page = figure("gaussian")
+    label = "document.activeElement.getAttribute('aria-label')"
     for _ in range(40):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.className") == "lab-handle":
             break
-    label = "document.activeElement.getAttribute('aria-label')"
     assert page.evaluate(label) == "Point 1"
     page.keyboard.press("PageDown")
     assert page.evaluate(label) == "Point 2"
     page.keyboard.press("Home")
     page.keyboard.press("PageUp")
-    if count:
-        assert page.evaluate(label) == f"Point {count}"
-    before, x = picture(page), middle(page.locator(".lab-handle:focus"))[0]
-    page.keyboard.press("ArrowLeft")
-    page.keyboard.press("Shift+ArrowLeft")
-    assert picture(page) != before
-    assert middle(page.locator(".lab-handle:focus"))[0] < x - 15
-    assert page.locator(".lab-handle:focus").get_attribute("aria-valuetext").startswith("x ")
-    assert handles.first.bounding_box()["width"] >= 24
-    stops = page.locator(".lab-handle[tabindex='0']").count()
-    assert stops == (2 if name == "builder" else 1)  # the points together, and the cross
+    assert page.evaluate(label) == "Point 30"
+    assert page.locator(".lab-handle[tabindex='0']").count() == 1
 
 
-def test_touch_drags_a_point(figure):
-    page = figure("dual", **PHONE)
-    handle = page.locator(".lab-handle").nth(0)
-    handle.scroll_into_view_if_needed()
-    (x, y), words = middle(handle), handle.get_attribute("aria-valuetext")
-    client = page.context.new_cdp_session(page)
-    for kind, at in [("touchStart", [x, y]), ("touchMove", [x - 20, y + 30]), ("touchMove", [x - 40, y + 30])]:
-        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": at[0], "y": at[1]}]})
-    client.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    wait(page, until_there_is_no="picture")
-    assert handle.get_attribute("aria-valuetext") != words
-    assert middle(handle)[0] == pytest.approx(x - 40, abs=2)
+def test_a_press_in_the_landscape_goes_there(figure):
+    page = figure("landscape")
+    box = page.locator("canvas").first.bounding_box()
+    page.mouse.click(box["x"] + 0.7 * box["width"], box["y"] + 0.5 * box["height"])
+    state = read(page, "landscape")
+    x, y = state["pair"][0][:2]
+    handle = page.locator(".lab-handle")
+    assert middle(handle)[0] == pytest.approx(box["x"] + 0.7 * box["width"], abs=1.5)
+    assert handle.get_attribute("aria-valuetext").startswith("σ ")
+    assert (x, y) != (-0.5, -2)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_link_brings_the_state_back_and_reset_takes_it_away(figure, name):
-    page = figure(name)
-    assert saved(page) == ""
-    start = picture(page)
-    handle = page.locator(".lab-handle").first
-    handle.focus()
-    page.keyboard.press("Shift+ArrowRight")
-    address, text = saved(page), note(page)
-    assert address.startswith(f"#lab-{name}=")
-    assert page.get_by_role("link", name="Link to this state").get_attribute("href") == address
-    again = figure(name, address)
-    assert note(again) == text
-    assert again.locator(".lab-handle").first.get_attribute("aria-valuetext") == handle.get_attribute("aria-valuetext")
-    again.get_by_role("button", name="Reset").click()
-    assert saved(again) == ""
-    assert picture(again) == start
-
-
-def test_sliders_move_by_keyboard_and_are_kept_in_the_link(figure):
-    page = figure("svm")
-    text = note(page)
-    page.get_by_label("λ").focus()
-    page.keyboard.press("ArrowRight")
-    assert note(page) != text
-    assert "lambda:0.002" in saved(page)
+def test_the_box_takes_number_and_place_of_its_static_figure(figure, folder):
+    """As the book writes it: words in the box, a static figure that the box replaces, a link to a state in the text."""
+    text = (folder / "dual.html").read_text(encoding="utf-8")
+    twin = '<figure id="fig-dual-fits"><p><span class="caption-number">Fig. 2.1 </span>static</p></figure>'
+    box = LAB.opening("dual", "fig-dual-fits") + '<div class="lab-invite"><p>Pull one point away.</p></div></div>'
+    words = '<p>Let <span class="lab-preset" data-state="dual=lambda:10">lambda grow</span>.</p>'
+    opening = LAB.opening("dual")
+    (folder / "twin.html").write_text(text.replace(f"{opening}</div>", f"{twin}{box}{words}"), encoding="utf-8")
+    kept = box.replace(" data-start", " data-keep data-start", 1)
+    (folder / "kept.html").write_text(text.replace(f"{opening}</div>", f"{twin}{kept}"), encoding="utf-8")
+    page = figure("twin")
+    assert page.locator(".lab-title").inner_text() == "Fig. 2.1 (drag) Two solutions, one curve"
+    assert page.locator("#fig-dual-fits").get_attribute("data-lab") == "dual"
+    assert not page.locator("figure").is_visible()
+    assert page.get_by_text("Pull one point away.").is_visible()
+    page.get_by_role("link", name="lambda grow").click()
+    assert read(page, "dual")["lambda"] == 10
+    page.emulate_media(media="print")
+    assert page.locator("figure").is_visible() and not page.locator(".lab").is_visible()
+    page = figure("twin", java_script_enabled=False)
+    assert page.locator("figure").is_visible() and not page.locator(".lab").is_visible()
+    assert page.get_by_role("link").count() == 0 and page.get_by_text("Let lambda grow.").is_visible()
+    page = figure("kept")
+    assert page.locator("figure").is_visible() and page.locator(".lab").is_visible()
+    assert page.locator("#fig-dual-fits").evaluate("(each) => each.tagName") == "FIGURE"
 
 
 def test_a_changed_address_changes_the_figure(figure):
@@ -163,19 +511,6 @@ def test_two_figures_share_the_address(figure):
     assert re.fullmatch(r"#lab-dual=lambda:[\d.]+", saved(page))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_broken_link_does_no_harm(figure, name):
-    page = figure(name, f"#lab-{name}=")
-    for broken in (
-        "points:zzzzzzz,lambda:NaN,sigma:-3,kernel:none,sample:99",
-        "%,%E0:x,seed:-1,checks:1.5",
-        "kernel:%E0",
-    ):
-        page.evaluate(GO_TO, f"lab-{name}={broken}")
-        assert len(note(page)) > 40
-        assert "NaN" not in note(page)
-
-
 CLASSIFIERS = ["perceptron", "playground", "svm"]
 
 
@@ -183,18 +518,18 @@ CLASSIFIERS = ["perceptron", "playground", "svm"]
 def test_no_points_and_one_class_get_a_sentence(figure, name):
     page = figure(name, fragment(name, []))
     assert "no points" in note(page)
-    page.get_by_role("button", name="Add a point").click()
+    page.get_by_role("button", name="Add", exact=True).click()
     assert "one class" in note(page)
-    page.get_by_label("New points are").select_option("-1")
+    page.get_by_label("New points").select_option("-1")
     box = page.locator("canvas").first.bounding_box()
     page.mouse.click(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
     assert "one class" not in note(page)
     assert page.locator(".lab-bad").count() == 0
     assert page.locator(".lab-handle").count() == 2
-    page.get_by_role("button", name="Switch class").click()
+    page.get_by_role("button", name="Switch").click()
     assert "one class" in note(page)
-    page.get_by_role("button", name="Remove point").click()
-    page.get_by_role("button", name="Remove point").click()
+    page.get_by_role("button", name="Remove").click()
+    page.get_by_role("button", name="Remove").click()
     assert "no points" in note(page)
 
 
@@ -216,8 +551,8 @@ def test_space_switches_and_delete_removes(figure, name):
 
 def test_duplicates_of_both_classes_get_an_answer(figure):
     twins = [[0.5, 0.5, 1], [0.5, 0.5, -1], [1, 1, 1], [-1, 0, -1]]
-    assert "Not separated" in note(figure("perceptron", fragment("perceptron", twins)))
-    assert "Objective" in note(figure("svm", fragment("svm", twins)))
+    assert "Not separated" in note(figure("perceptron", fragment("perceptron", twins, checks=1000000)))
+    assert "objective" in note(figure("svm", fragment("svm", twins)))
 
 
 def test_a_vanishing_width_gets_a_sentence(figure):
@@ -234,11 +569,10 @@ def test_duplicates_leave_the_ridge_fit_alone(figure):
 
 def test_builder_turns_red_with_a_counterexample(figure):
     page = figure("builder")
-    assert "by the rules 6.13, 6.16, 6.14" in note(page)
+    assert "by the rules 6.13, 6.16." in note(page)
     page.get_by_label("Start with").select_option("distance")
-    page.get_by_label("Then 1").select_option("")
-    page.get_by_label("Then 2").select_option("")
-    page.get_by_label("Then 3").select_option("")
+    page.get_by_label("Step 1").select_option("")
+    page.get_by_label("Step 2").select_option("")
     assert "Not a kernel: |x − x′| is not a kernel" in note(page)
     assert re.search(r"= −[\d.]+ < 0", note(page))
     assert page.locator(".lab-broken").count() == 1
@@ -250,41 +584,6 @@ def test_builder_turns_red_with_a_counterexample(figure):
 def test_builder_says_when_values_overflow(figure):
     page = figure("builder", "#lab-builder=base:square,step1:exp%20,step2:exp%20,step3:exp%20")
     assert "too large" in note(page)
-
-
-def test_perceptron_goes_step_by_step(figure):
-    page = figure("perceptron")
-    assert "Epoch 13 went without a mistake" in note(page)
-    assert "38 mistakes" in note(page)
-    page.get_by_role("button", name="Start over").click()
-    assert "Nothing is checked yet" in note(page)
-    page.get_by_role("button", name="Check one point").click()
-    assert "Point 1 has y f(x) = 0: a mistake, so its α becomes 1" in note(page)
-    page.get_by_role("button", name="To the next mistake").click()
-    assert re.search(r"a mistake.*So far 2 mistakes", note(page))
-    page.get_by_role("button", name="One epoch").click()
-    assert "Epoch 2" in note(page)
-    page.get_by_role("button", name="Run").click()
-    assert "38 mistakes" in note(page)
-
-
-def test_perceptron_goes_from_mistake_to_mistake_as_the_library_does(figure):
-    points = np.array(LAB.STARTS["perceptron"]()["points"])
-    X, y = points[:, :2], points[:, 2].astype(int)
-    fit = kc.kernel_perceptron_list(kc.Gaussian(0.3)(X), y)
-    page = figure("perceptron")
-    page.get_by_role("button", name="Start over").click()
-    seen, press = [], page.get_by_role("button", name="To the next mistake")
-    while len(seen) <= len(fit.mistakes_list):
-        press.click()
-        text = note(page)
-        if "went without a mistake" in text:
-            break
-        seen.append(int(re.search(r"Point (\d+) .*a mistake, so its α", text)[1]) - 1)
-        assert f"So far {len(seen)} mistakes" in text
-    assert seen == fit.mistakes_list
-    assert f"Epoch {fit.epochs} went without a mistake: done." in text
-    assert np.bincount(seen, minlength=len(y)).tolist() == np.abs(fit.coefficients).astype(int).tolist()
 
 
 def test_playground_trains_a_network(figure):
@@ -311,30 +610,6 @@ def test_playground_says_when_training_diverges(figure):
     page = figure("playground", "#lab-playground=model:network,activation:relu,layers:2,units:8,step:3,epochs:300")
     assert re.search("diverged|loss", note(page))
     assert "NaN" not in note(page)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_phone_shows_the_whole_figure_and_axe_finds_nothing(figure, name):
-    page = figure(name, **PHONE)
-    wait(page, until_there_is_no="picture")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    for control in page.locator(".lab button >> visible=true").all():
-        assert control.bounding_box()["height"] >= 24
-    page.evaluate(AXE)
-    for theme in ("light", "dark"):
-        page.evaluate("(theme) => (document.documentElement.dataset.theme = theme)", theme)
-        wait(page, until_there_is_no="picture")
-        report = page.evaluate("axe.run(document, { resultTypes: ['violations'], preload: false })")
-        assert [f"{v['id']}: {node['html'][:160]}" for v in report["violations"] for node in v["nodes"]] == []
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_without_javascript_and_in_print_there_is_no_box(figure, name):
-    page = figure(name, java_script_enabled=False)
-    assert not page.locator(".lab").is_visible()
-    page = figure(name)
-    page.emulate_media(media="print")
-    assert not page.locator(".lab").is_visible()
 
 
 def test_values_are_announced_when_things_calm_down(figure):

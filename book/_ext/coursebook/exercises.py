@@ -1,22 +1,30 @@
-"""The buttons below a link to an exercise: do it in the browser, and, once the repository has an address, elsewhere.
+"""The exercises on the pages: their names with points and minutes, a table of all, and the buttons that open one.
 
-A page links to an exercise's notebook with {download}, and the button comes by itself. It leads to the site that
-`make lite` builds beside the pages; where there is none yet, a page says so.
+`{exercise}`06`` links to a notebook as "Exercise 6: support vector machines (19 points, about 90 minutes)"; the words
+come from the students' notebook. Below it come the buttons: in the browser, on the site that `make lite` builds beside
+the pages (where there is none yet, a page says so), and, once the repository has an address, on Colab and Binder. The
+line below a section's title leads to the same notebook. A block `{exercise-table}` lists all exercises.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from html import escape
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from docutils import nodes
 from sphinx.addnodes import download_reference
 from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from .contents import LABEL, READING, read_sections
 
 NOTEBOOK = re.compile(r"/exercises/([\w-]+/[\w-]+\.ipynb)")  # folder and file
 GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?")
+IN_BROWSER = "your browser"
 NOT_BUILT = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -30,6 +38,55 @@ NOT_BUILT = """<!DOCTYPE html>
 <p><a href="../../index.html">Back to the book</a></p></main></body>
 </html>
 """
+
+
+WORKING = re.compile(r"\*\*Time:\*\* about (\d+) minutes")
+FIRST_READ = re.compile(r"\*\*Read first:\*\*(.*?)(?=\n\n|\Z)", re.DOTALL)
+TITLE = re.compile(r"(?<!\*)\*(?:\d+\. )?([^*]+)\*(?!\*)")
+
+
+class Exercise(NamedTuple):
+    path: str  # exercises/06-support-vector-machines/support-vector-machines.ipynb
+    title: str
+    minutes: int
+    points: int
+    titles: list[str]  # of the sections to read first
+
+    @property
+    def number(self) -> int:
+        return int(Path(self.path).parent.name[:2])
+
+    @property
+    def name(self) -> str:
+        return f"Exercise {self.number}: {self.title[0].lower()}{self.title[1:]}"
+
+    @property
+    def size(self) -> str:
+        return f"{self.points} points, about {self.minutes} minutes"
+
+    @property
+    def notebook(self) -> str:
+        return self.path.removeprefix("exercises/")
+
+
+def read_exercise(root: Path, number: str) -> Exercise:
+    """The students' notebook of an exercise: the title, time and sections that it states, the points of its cells."""
+    paths = sorted(root.glob(f"exercises/{number}-*/*.ipynb"))
+    if len(paths) != 1:
+        raise ValueError(f"expected one notebook in exercises/{number}-…, found {len(paths)}")
+    cells = json.loads(paths[0].read_text(encoding="utf-8"))["cells"]
+    first = "".join(cells[0]["source"])
+    title, stated = re.match(r"# \d+ (.+)", first), WORKING.search(first)
+    if not title or not stated:
+        raise ValueError(f"{paths[0].name} does not state its title and its time in the first cell")
+    points = sum(cell["metadata"].get("nbgrader", {}).get("points", 0) for cell in cells)
+    reading = FIRST_READ.search(first)
+    titles = [" ".join(name.split()) for name in TITLE.findall(reading[1])] if reading else []
+    return Exercise(paths[0].relative_to(root).as_posix(), title[1].strip(), int(stated[1]), points, titles)
+
+
+def read_exercises(root: Path) -> list[Exercise]:
+    return [read_exercise(root, folder.name[:2]) for folder in sorted((root / "exercises").glob("*-*"))]
 
 
 def elsewhere(notebook: str, repository: str, branch: str) -> dict[str, str]:
@@ -50,19 +107,39 @@ def elsewhere(notebook: str, repository: str, branch: str) -> dict[str, str]:
     }
 
 
+def ways_to_open(notebook: str, *, to_root: str, repository: str = "", branch: str = "main") -> dict[str, str]:
+    """Where a notebook opens: in the browser, and Colab and Binder if the repository is on GitHub."""
+    site = f"{to_root}lite/notebooks/index.html?path={Path(notebook).name}"
+    return {IN_BROWSER: site, **elsewhere(notebook, repository, branch)}
+
+
 def buttons(notebook: str, *, to_root: str, repository: str = "", branch: str = "main") -> str:
     """The buttons of a notebook on a page from which `to_root` leads to the folder of the book."""
-    address = escape(f"{to_root}lite/notebooks/index.html?path={Path(notebook).name}")
-    links = [f'<a class="do-exercise" href="{address}">Do the exercise in your browser</a>']
-    for name, address in elsewhere(notebook, repository, branch).items():
-        links.append(f'<a href="{escape(address)}">Open it on {name}</a>')
+    ways = ways_to_open(notebook, to_root=to_root, repository=repository, branch=branch)
+    links = [f'<a class="do-exercise" href="{escape(ways.pop(IN_BROWSER))}">Do the exercise in your browser</a>']
+    links += [f'<a href="{escape(address)}">Open it on {name}</a>' for name, address in ways.items()]
+    links += [f'<a href="{to_root}book/exercises.html">All exercises</a>']
     return f'<p class="exercise-buttons">{" ".join(links)}</p>'
 
 
-def add_buttons(app: Sphinx, doctree: nodes.document) -> None:
-    """One row of buttons below the paragraph that first links to a notebook; tables keep to their links."""
-    seen = set()
+def where(app: Sphinx, docname: str) -> dict[str, str]:
+    """What `buttons` needs to know besides the notebook."""
     options = app.config.html_theme_options
+    return {
+        "to_root": "../" * app.builder.get_target_uri(docname).count("/"),
+        "repository": options.get("repository_url", ""),
+        "branch": options.get("repository_branch", "main"),
+    }
+
+
+def add_buttons(app: Sphinx, doctree: nodes.document) -> None:
+    """One row of buttons below the paragraph that first links to a notebook; tables have only their links.
+
+    They are for the pages: a PDF or an EPUB has nothing beside it that they could lead to.
+    """
+    if app.builder.name != "html":
+        return
+    seen: dict[str, download_reference] = {}
     for link in list(doctree.findall(download_reference)):
         match = NOTEBOOK.fullmatch(link["reftarget"])
         above = ancestors(link)
@@ -70,14 +147,109 @@ def add_buttons(app: Sphinx, doctree: nodes.document) -> None:
         in_table = any(isinstance(node, nodes.entry) for node in above)
         if match is None or match[1] in seen or in_table or paragraph is None:
             continue
-        seen.add(match[1])
-        text = buttons(
-            match[1],
-            to_root="../" * app.env.docname.count("/"),
-            repository=options.get("repository_url", ""),
-            branch=options.get("repository_branch", "main"),
-        )
+        seen[match[1]] = link
+        text = buttons(match[1], **where(app, app.env.docname))
         paragraph.parent.insert(paragraph.parent.index(paragraph) + 1, nodes.raw("", text, format="html"))
+    add_launch_line(app, doctree, seen)
+
+
+def add_launch_line(app: Sphinx, doctree: nodes.document, exercises: dict[str, download_reference]) -> None:
+    """Below the minutes of a page: the page as a notebook, and its exercise."""
+    head = next((node for node in doctree.findall(nodes.paragraph) if READING.match(f"*{node.astext()}")), None)
+    if head is None or not (is_notebook(app.env.doc2path(app.env.docname)) or exercises):
+        return
+    place = where(app, app.env.docname)
+    line = nodes.paragraph(classes=["page-links"])
+    if is_notebook(app.env.doc2path(app.env.docname)):
+        page = app.env.docname.removeprefix("book/")
+        line += raw_link("This page as a notebook", f"{place['to_root']}notebooks/{page}.ipynb", " download")
+    for notebook, link in exercises.items():
+        line += link.deepcopy()
+        if place["repository"]:
+            ways = ways_to_open(notebook, **place)
+            line.extend(raw_link(way.capitalize(), address) for way, address in ways.items())
+    head.parent.insert(head.parent.index(head) + 1, line)
+
+
+def is_notebook(path: str) -> bool:
+    return "```{code-cell}" in Path(path).read_text(encoding="utf-8")
+
+
+def raw_link(words: str, address: str, more: str = "") -> nodes.raw:
+    return nodes.raw("", f'<a href="{escape(address)}"{more}>{words}</a>', format="html")
+
+
+class ExerciseRole(SphinxRole):
+    """`{exercise}`06``: the notebook's name as a link, then its points and minutes; in a table, number and title."""
+
+    def __init__(self, in_table: bool = False) -> None:
+        self.in_table = in_table
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        root = Path(self.env.srcdir)
+        try:
+            exercise = read_exercise(root, self.text)
+        except ValueError as error:
+            message = self.inliner.reporter.error(str(error), line=self.lineno)
+            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
+        self.env.note_dependency(str(root / exercise.path))
+        link = download_reference(
+            "",
+            "",
+            nodes.inline("", f"{exercise.number}. {exercise.title}" if self.in_table else exercise.name),
+            reftype="download",
+            refdomain="",
+            reftarget=f"/{exercise.path}",
+            refdoc=self.env.docname,
+            refexplicit=True,
+            refwarn=False,
+        )
+        return [link] if self.in_table else [link, nodes.Text(f" ({exercise.size})")], []
+
+
+class OpenExerciseRole(SphinxRole):
+    """`{open-exercise}`06-a/a.ipynb``: where the notebook opens, for the cell of a table."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        ways = ways_to_open(self.text, **where(self.env.app, self.env.docname))
+        links: list[nodes.Node] = [
+            raw_link(way, address, ' class="do-exercise"' if way == IN_BROWSER else "") for way, address in ways.items()
+        ]
+        return [node for link in links for node in (nodes.Text(" "), link)][1:], []
+
+
+def table(exercises: list[Exercise], sections: dict[str, str]) -> list[str]:
+    """The rows of the table in MyST: exercise, points, minutes, where to open it, sections to read."""
+    rows = []
+    for exercise in exercises:
+        if unknown := [title for title in exercise.titles if title not in sections]:
+            raise ValueError(f"{exercise.path} names sections that the book does not have: {', '.join(unknown)}")
+        read = ", ".join(f"[](/book/{sections[title]}.md)" for title in exercise.titles)
+        link = f"{{exercise-title}}`{exercise.number:02}`"
+        opened = f"{{open-exercise}}`{exercise.notebook}`"
+        rows.append(f"| {link} | {exercise.points} | {exercise.minutes} | {opened} | {read} |")
+    return rows
+
+
+class ExerciseTable(SphinxDirective):
+    """All exercises: what to read before, points, minutes, and where to open them."""
+
+    def run(self) -> list[nodes.Node]:
+        root = Path(self.env.srcdir)
+        pages = {name: root / f"book/{name}.md" for name in read_sections(root)}
+        titles = {LABEL.search(path.read_text(encoding="utf-8"))[2]: name for name, path in pages.items()}  # type: ignore[index]
+        exercises = read_exercises(root)
+        for path in (*pages.values(), *(root / exercise.path for exercise in exercises)):
+            self.env.note_dependency(str(path))
+        try:
+            rows = table(exercises, titles)
+        except ValueError as error:
+            raise self.error(str(error)) from None
+        points, minutes = (sum(getattr(entry, what) for entry in exercises) for what in ("points", "minutes"))
+        head = ["| exercise (download) | points | minutes | open in | read first |", "|---|---|---|---|---|"]
+        last = f"| **all** | **{points}** | **{minutes}** | | |"
+        made = self.parse_text_to_nodes("\n".join([*head, *rows, last]))
+        return [nodes.container("", *made, classes=["exercise-table"])]
 
 
 def ancestors(node: nodes.Node) -> list[nodes.Node]:
@@ -98,5 +270,9 @@ def fill_the_place(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
+    app.add_role("exercise", ExerciseRole())
+    app.add_role("exercise-title", ExerciseRole(in_table=True))
+    app.add_role("open-exercise", OpenExerciseRole())
+    app.add_directive("exercise-table", ExerciseTable)
     app.connect("doctree-read", add_buttons)
     app.connect("build-finished", fill_the_place)

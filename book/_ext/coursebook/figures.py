@@ -1,6 +1,6 @@
-"""Every image has alternative text: what it shows, in a sentence, for those who do not see it.
+"""Figures: what they show in words, their forms for phones and for the dark, and their code below them.
 
-A figure made by code gets its text, its caption and its name in the cell's own header:
+A figure made by code gets its alternative text, its caption and its name in the cell's own header:
 
     ```{code-cell} python3
     ---
@@ -13,19 +13,31 @@ A figure made by code gets its text, its caption and its name in the cell's own 
     ---
     plots.decision_regions(model, X, y);
     ```
+
+Its narrow form is drawn by the notebook (book/notebook/narrow.py), its dark forms by dark.py.
 """
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 
 from docutils import nodes
+from myst_nb.core import render
+from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
+
+from .dark import darkened
 
 logger = logging.getLogger(__name__)
 FEWEST_WORDS = 4
 FILE = re.compile(r"\.(png|svg|jpe?g|gif|pdf)$|^[\w./\\-]+$", re.IGNORECASE)
+PHONE = "(max-width: 600px)"
+POINT = 96 / 72  # pixels
+SHORT = 16  # letters of a twin's name, of the 64 that the figure itself has
 
 
 def check_alternative_text(app: Sphinx, doctree: nodes.document) -> None:
@@ -37,5 +49,81 @@ def check_alternative_text(app: Sphinx, doctree: nodes.document) -> None:
             logger.warning("the alternative text %r does not say what the image shows", alt, location=image)
 
 
+class WithNarrowForm:
+    """Takes the narrow form of a figure out of the notebook, for myst-nb, which asks its plugins first."""
+
+    mime_priority_overrides = ()
+
+    @staticmethod
+    def handle_mime(
+        renderer: render.NbElementRenderer, data: render.MimeData, inline: bool
+    ) -> list[nodes.Element] | None:
+        narrow = data.output_metadata.get(data.mime_type, {}).get("narrow")
+        if inline or narrow is None:
+            return None
+        (image,) = renderer.render_image(data)
+        image["narrow"] = narrow
+        return [image]
+
+
+def visit_image(translator: Any, node: nodes.image) -> None:
+    """Write a figure of the book as two pictures, one for the light and one for the dark, each in one or two forms."""
+    source = Path(translator.builder.srcdir, node["uri"].lstrip("/"))
+    type(translator).visit_image(translator, node)
+    if translator.builder.name != "html" or source.suffix != ".svg" or not source.is_file():
+        return
+    tag = translator.body.pop()
+    address = re.search(r'src="([^"]*)"', tag).group(1)
+    forms = {"": source.read_text(encoding="utf-8")}
+    if "narrow" in node:
+        forms["-narrow"] = node["narrow"]
+    images = Path(translator.builder.outdir, "_images")
+    images.mkdir(exist_ok=True)
+    for theme in ("light", "dark"):
+        dark = "-dark" if theme == "dark" else ""
+        translator.body.append('<picture class="figure">')
+        for form, drawing in sorted(forms.items(), reverse=True):  # the first that fits is taken
+            twin = f"{Path(address).stem[:SHORT]}{form}{dark}.svg" if form or dark else Path(address).name
+            if form or dark:
+                _write(images / twin, darkened(drawing) if dark else drawing)
+            where, known = address.replace(Path(address).name, twin), size(drawing)
+            room = f'width="{known[0]:.0f}" height="{known[1]:.0f}"' if known else ""
+            if form:
+                translator.body.append(f'<source media="{PHONE}" srcset="{where}" {room}>')
+            else:
+                shown = tag.replace(f'src="{address}"', f'src="{where}" class="only-{theme}" {room}')
+                translator.body.append(shown.strip())
+        translator.body.append("</picture>\n")
+
+
+def size(drawing: str) -> tuple[float, float] | None:
+    """Width and height of an SVG as matplotlib writes it, in pixels."""
+    found = re.search(r'<svg [^>]*width="([\d.]+)pt" height="([\d.]+)pt"', drawing.replace("\n", " "))
+    return (float(found[1]) * POINT, float(found[2]) * POINT) if found else None
+
+
+def _write(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+class CodeBelowFigures(SphinxPostTransform):
+    """The folded code of a figure stands below its caption."""
+
+    default_priority = 210  # after myst-nb has folded it
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        for folded in list(self.document.findall(HideCodeCellNode)):
+            cell = folded.parent
+            if any(cell.findall(nodes.image)):
+                folded["classes"].append("below-figure")
+                cell.remove(folded)
+                cell.append(folded)
+
+
 def setup(app: Sphinx) -> None:
+    render.load_mime_renders = lambda: [WithNarrowForm]  # myst-nb finds those of installed packages only
     app.connect("doctree-read", check_alternative_text)
+    app.add_node(nodes.image, override=True, html=(visit_image, None))
+    app.add_post_transform(CodeBelowFigures)

@@ -2,21 +2,24 @@ r"""Formulas, rendered by KaTeX while the book is built, so that a page needs no
 
 The script is the one in sphinxcontrib-katex, which would run it in node; here a JavaScript engine inside this process
 does, so that building the book needs nothing but Python. Added: the book's macros, an error for a formula that KaTeX
-refuses (a warning that names the line, hence a failed build), and a box around each displayed formula, which scrolls
-on a phone.
+refuses (a warning that names the line, hence a failed build), a box around each displayed formula, which scrolls on a
+phone, and punctuation that stays on the line of its formula.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import quickjs
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 from sphinxcontrib import katex
@@ -44,6 +47,10 @@ MACROS = {
     r"\dd": r"\mathrm{d}",
 }
 OPTIONS = {"throwOnError": True, "strict": "error", "macros": MACROS}
+SOURCE = re.compile(r"</?semantics>|<annotation.*?</annotation>", re.DOTALL)
+START, END = '<span class="base">', "</span></span></span>"  # of the parts between which a line may break
+BEFORE = re.compile(r"[(\[“‘]+$")
+AFTER = re.compile(r"^(?:[-’]\w+|[,.;:!?)\]”’…])[,.;:!?)\]”’…]*")
 
 
 RENDER = """(latex, options) => {
@@ -65,11 +72,11 @@ def _katex() -> Callable[[str, str], str]:
 
 @cache
 def to_html(latex: str, *, display: bool) -> str:
-    """A formula as HTML and MathML."""
+    """A formula as HTML and MathML, without its source, which would be a tenth of the page and found by the search."""
     answer = json.loads(_katex()(latex, json.dumps(OPTIONS | {"displayMode": display})))
     if "error" in answer:
         raise ValueError(answer["error"])
-    return answer["html"]
+    return SOURCE.sub("", answer["html"])
 
 
 def render(writer, node: nodes.Element, *, display: bool) -> str:
@@ -81,8 +88,28 @@ def render(writer, node: nodes.Element, *, display: bool) -> str:
         return f"<code>{writer.encode(node.astext())}</code>"
 
 
+class Punctuation(SphinxPostTransform):
+    """Hands what touches an inline formula to the formula: a browser may break the line at either of its ends."""
+
+    default_priority = 900
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        for math in list(self.document.findall(nodes.math)):
+            after = math.next_node(descend=False, siblings=True)
+            for side, text, pattern in (("before", math.previous_sibling(), BEFORE), ("after", after, AFTER)):
+                if isinstance(text, nodes.Text) and (found := pattern.search(text.astext())):
+                    math[side] = found[0]
+                    text.parent.replace(text, nodes.Text(pattern.sub("", text.astext(), count=1)))
+
+
 def visit_inline(writer, node: nodes.math) -> None:
-    writer.body.append(f'<span class="math">{render(writer, node, display=False)}</span>')
+    def beside(side: str) -> str:
+        return f'<span class="beside">{writer.encode(node[side])}</span>' if side in node else ""
+
+    html = render(writer, node, display=False).replace(START, START + beside("before"), 1)
+    end = END if html.endswith(END) else ""
+    writer.body.append(f'<span class="math">{html.removesuffix(END)}{beside("after")}{end}</span>')
     raise nodes.SkipNode
 
 
@@ -111,4 +138,5 @@ def latex_macros(app: Sphinx, config: Config) -> None:
 def setup(app: Sphinx) -> None:
     app.setup_extension("sphinxcontrib.katex")
     app.add_html_math_renderer("prerendered", (visit_inline, None), (visit_display, None))
+    app.add_post_transform(Punctuation)
     app.connect("config-inited", latex_macros)

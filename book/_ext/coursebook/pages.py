@@ -1,7 +1,8 @@
-"""What every page shares: the links to the repository, if it has an address, and the front door."""
+"""What every page shares: the links to the repository, if it has an address, and the address of the home page."""
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,11 @@ import yaml
 from docutils import nodes
 from sphinx.addnodes import toctree
 from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
-from sphinx.util.index_entries import split_index_msg
 
-FRONT_DOOR = """<!DOCTYPE html>
+MOVED = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -27,6 +28,16 @@ FRONT_DOOR = """<!DOCTYPE html>
 <body><main><h1>{title}</h1><p><a href="{page}">Open the book</a></p></main></body>
 </html>
 """
+
+
+class BookBuilder(StandaloneHTMLBuilder):
+    """Sphinx's builder, with the home page at the address of the book itself: index.html."""
+
+    def get_target_uri(self, docname: str, typ: str | None = None) -> str:
+        return "index.html" if docname == self.config.root_doc else super().get_target_uri(docname, typ)
+
+    def get_outfilename(self, pagename: str) -> str:
+        return super().get_outfilename("index" if pagename == self.config.root_doc else pagename)
 
 
 def repository_links(app: Sphinx, config: Config) -> None:
@@ -66,19 +77,6 @@ def rewrite_where_needed(app: Sphinx, env: BuildEnvironment) -> list[str]:
     return [] if before == shown_elsewhere else list(env.found_docs)
 
 
-def index_entries_for_search(app: Sphinx) -> list[Any]:
-    """Hand the index entries of all pages to the search: Sphinx only does so for those that it has just written."""
-    if indexer := getattr(app.builder, "indexer", None):
-        for docname, entries in sorted(app.env.domaindata["index"]["entries"].items()):
-            found: set[tuple[str, str, str]] = set()
-            for kind, value, target, main, _ in entries:
-                words = split_index_msg(kind, value)
-                found |= {(word, target or "", main) for word in words}
-            indexer._index_entries.pop(docname, None)  # so that pages come in one order, whatever was written
-            indexer._index_entries[docname] = sorted(found)
-    return []
-
-
 # Markup of the extensions that a screen reader would stumble over: a label which hides the words that are seen,
 # identifiers which sphinx-proof gives to every theorem and to every proof alike, a role which ARIA has withdrawn, the
 # corner of a table announced as a heading.
@@ -91,9 +89,44 @@ REPAIRS = {
 }
 
 
+NAMESPACE = ' xmlns="http://www.w3.org/1998/Math/MathML"'  # on every formula; HTML knows it, only XHTML needs it
+
+
 def repair_markup(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     for wrong, right in REPAIRS.items():
         context["body"] = context.get("body", "").replace(wrong, right)
+    if app.builder.name == "html":
+        context["body"] = context["body"].replace(NAMESPACE, "")
+
+
+PART = re.compile(
+    r'<p aria-level="2" class="caption" role="heading"><span class="caption-text">(?P<name>.*?)</span></p>\n?'
+    r"(?P<pages>.*?)(?=<p aria-level|\Z)",
+    re.DOTALL,
+)
+
+
+def fold_parts(contents: str) -> str:
+    """The table of contents with one line for each part, which is the page itself where a part has only one.
+
+    The part of the current page is open.
+
+    >>> caption = '<p aria-level="2" class="caption" role="heading"><span class="caption-text">A</span></p>'
+    >>> fold_parts(caption + "<li>1</li><li>2</li>" + caption + "<li>3</li>")
+    '<details class="part"><summary>A</summary><li>1</li><li>2</li></details><div class="part"><li>3</li></div>'
+    """
+
+    def folded(part: re.Match[str]) -> str:
+        if part["pages"].count("<li") == 1:
+            return f'<div class="part">{part["pages"]}</div>'
+        state = " open" if 'class="current' in part["pages"] else ""
+        return f'<details class="part"{state}><summary>{part["name"]}</summary>{part["pages"]}</details>'
+
+    return PART.sub(folded, contents)
+
+
+def add_fold(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    context["fold_parts"] = fold_parts
 
 
 def copy_styles_early(app: Sphinx) -> None:
@@ -106,19 +139,33 @@ def copy_styles_early(app: Sphinx) -> None:
         myst_nb.sphinx_ext.add_global_html_resources(app, None)
 
 
-def front_door(app: Sphinx, error: Exception | None) -> None:
+def light_without_scripts(app: Sphinx, error: Exception | None) -> None:
+    """Until a script asks the system for its mode, and without scripts, pages have the colours of the light mode."""
     if error is None and app.builder.name == "html":
-        page = app.builder.get_target_uri(app.config.root_doc)
-        text = FRONT_DOOR.format(page=page, title=app.config.html_title)
-        Path(app.outdir, "index.html").write_text(text, encoding="utf-8")
+        for docname in [*app.env.found_docs, "genindex", "search"]:
+            path = Path(app.builder.get_outfilename(docname))
+            page = path.read_text(encoding="utf-8")
+            if 'data-theme="auto">' in page:
+                path.write_text(page.replace('data-theme="auto">', 'data-theme="light">', 1), encoding="utf-8")
+
+
+def forward_old_address(app: Sphinx, error: Exception | None) -> None:
+    """Links to the home page under the name of its source, and the search, still find it."""
+    old = Path(app.outdir, f"{app.config.root_doc}.html")
+    if error is None and app.builder.name == "html" and old.name != "index.html":
+        home = "../" * app.config.root_doc.count("/") + "index.html"
+        old.parent.mkdir(parents=True, exist_ok=True)
+        old.write_text(MOVED.format(page=home, title=app.config.html_title), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:
+    app.add_builder(BookBuilder, override=True)
     app.add_config_value("comments_config", {}, "")  # Jupyter Book sets it even where sphinx_comments is left out
     app.connect("config-inited", repository_links)
     app.connect("builder-inited", copy_styles_early)
     app.connect("doctree-read", link_index, priority=200)  # after the table of contents is in, before it is collected
     app.connect("env-get-updated", rewrite_where_needed, priority=900)  # after the numbers are given
-    app.connect("html-collect-pages", index_entries_for_search)
     app.connect("html-page-context", repair_markup)
-    app.connect("build-finished", front_door)
+    app.connect("html-page-context", add_fold)
+    app.connect("build-finished", light_without_scripts)
+    app.connect("build-finished", forward_old_address)

@@ -11,8 +11,6 @@ section says so there. Minutes and points of an exercise are those of the studen
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -21,48 +19,16 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-READING = re.compile(r"^\*(\d+) minutes(, optional)?\b", re.MULTILINE)
-WORKING = re.compile(r"\*\*Time:\*\* about (\d+) minutes")
+from .contents import Section, read_section
+from .exercises import Exercise, read_exercise
+
 NOT_READ_IN_CLASS = ("opening", "recap")  # the first and the last page of a part
-
-
-class Section(NamedTuple):
-    name: str  # dual/representation
-    minutes: int
-    optional: bool
-
-
-class Exercise(NamedTuple):
-    path: str
-    minutes: int
-    points: int
 
 
 class Week(NamedTuple):
     name: str
     sections: list[Section]
     exercises: dict[str, Exercise]
-
-
-def read_section(root: Path, name: str) -> Section:
-    """A section of the book, or a ValueError if it does not say how long it takes to read."""
-    found = READING.search((root / f"book/{name}.md").read_text(encoding="utf-8"))
-    if not found:
-        raise ValueError(f"book/{name}.md does not say how long it takes: expected a line *25 minutes. Before this: …*")
-    return Section(name, int(found[1]), bool(found[2]))
-
-
-def read_exercise(root: Path, number: str) -> Exercise:
-    """The students' notebook of an exercise: the minutes that it states, the points of its cells."""
-    paths = sorted(root.glob(f"exercises/{number}-*/*.ipynb"))
-    if len(paths) != 1:
-        raise ValueError(f"expected one notebook in exercises/{number}-…, found {len(paths)}")
-    cells = json.loads(paths[0].read_text(encoding="utf-8"))["cells"]
-    stated = WORKING.search("".join(cells[0]["source"]))
-    if not stated:
-        raise ValueError(f"{paths[0].name} does not state its time in the first cell")
-    points = sum(cell["metadata"].get("nbgrader", {}).get("points", 0) for cell in cells)
-    return Exercise(paths[0].relative_to(root).as_posix(), int(stated[1]), points)
 
 
 def sections_of(names: str, pages: Iterable[str]) -> list[str]:

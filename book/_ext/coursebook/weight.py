@@ -10,6 +10,8 @@ import hashlib
 import json
 import posixpath
 import re
+import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import pairwise
@@ -27,10 +29,14 @@ ICON = re.compile(r'<(?P<tag>i|span) class="(?P<classes>[^"]*\bfa-[^"]*)"(?P<res
 PICTURE = re.compile(r'<img(?=[^>]* src="(?:\.\./)*_images/)')
 FONT = "_static/scripts/fontawesome.js"
 OPTIONS = "_static/documentation_options.js"
-SEARCH = {"_static/searchtools.js", "_static/language_data.js", "searchindex.js"}
+SEARCH = {"_static/search.js", "searchindex.js"}
 TABS = "_static/design-tabs.js"
 OF_SOME_PAGES = {"_static/lab.css", "_static/lab.js", TABS, *SEARCH}
 BUNDLES = {"css": "_static/pages.css", "js": "_static/pages.js"}
+# Spans of code in the colour of the text around them, and sizes that KaTeX writes out at every formula.
+PLAIN = re.compile(r'<span class="(?:n|p|w)">([^<]*)</span>')
+SIZED = re.compile(r'<span class="(?P<classes>[\w -]+)" style="(?P<style>[^"]*)">')
+OFTEN = 30  # times that a size occurs, for a rule of its own in the style sheet
 PARTS = "_static/pages.json"  # what the bundles were made of, for the next build, which may write few pages
 
 
@@ -66,13 +72,17 @@ def lighten(app: Sphinx, error: Exception | None) -> None:
         return
     out = Path(app.outdir)
     record = out / PARTS
-    parts: dict[str, list[str]] = json.loads(record.read_text()) if record.exists() else {"css": [], "js": []}
+    parts: dict[str, list[str]] = json.loads(record.read_text()) if record.exists() else {}
+    parts = {"css": [], "js": [], "sizes": []} | parts
     found = (path for path in sorted(out.rglob("*.html")) if path.relative_to(out).parts[0] not in ("_static", "lite"))
     pages = {path: path.read_text(encoding="utf-8") for path in found}
     for path, page in pages.items():
         if f'src="{_root(page)}{FONT}' in page:
             pages[path] = _lightened(page, path.name == "search.html", out, parts)
-    bundles = {"css": _style(out, parts["css"], pages.values()), "js": _script(out, parts["js"])}
+    parts["sizes"] = _sizes(pages.values(), parts["sizes"])
+    rules = "".join(f".{_short(style)}{{{style.replace(';', '!important;')}}}\n" for style in parts["sizes"])
+    pages = {path: _with_rules(page, set(parts["sizes"])) for path, page in pages.items()}
+    bundles = {"css": _style(out, parts["css"], pages.values()) + rules, "js": _script(out, parts["js"])}
     for kind, text in bundles.items():
         (out / BUNDLES[kind]).write_text(text, encoding="utf-8")
         version = hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -82,6 +92,24 @@ def lighten(app: Sphinx, error: Exception | None) -> None:
         if page != path.read_text(encoding="utf-8"):
             path.write_text(page, encoding="utf-8")
     record.write_text(json.dumps(parts))
+
+
+def _sizes(pages: Iterable[str], known: Iterable[str]) -> list[str]:
+    """The styles that get a rule: those of earlier builds, whose pages may stay as they are, and what occurs often."""
+    counts = Counter(match["style"] for page in pages for match in SIZED.finditer(page))
+    return sorted({*known, *(style for style, count in counts.items() if count >= OFTEN and style.endswith(";"))})
+
+
+def _short(style: str) -> str:
+    return f"k{zlib.crc32(style.encode()) & 0xFFFFFF:x}"
+
+
+def _with_rules(page: str, sizes: set[str]) -> str:
+    def named(match: re.Match[str]) -> str:
+        style = match["style"]
+        return f'<span class="{match["classes"]} {_short(style)}">' if style in sizes else match[0]
+
+    return SIZED.sub(named, page)
 
 
 def _root(page: str) -> str:
@@ -114,7 +142,7 @@ def _lightened(page: str, searches: bool, out: Path, parts: dict[str, list[str]]
     for kind, files in met.items():
         parts[kind] = files
     page = PICTURE.sub(r'<img loading="lazy"', page)  # when the reader comes near
-    return ICON.sub(drawn, PRELOADED.sub("", page))
+    return ICON.sub(drawn, PRELOADED.sub("", PLAIN.sub(r"\1", page)))
 
 
 def _script(out: Path, files: Iterable[str]) -> str:
@@ -124,10 +152,14 @@ def _script(out: Path, files: Iterable[str]) -> str:
 
 
 def _style(out: Path, files: Iterable[str], pages: Iterable[str]) -> str:
-    """The rules of all style sheets whose classes and ids occur in some page or script."""
+    """The rules of all style sheets whose classes and ids occur in some page or script, without variables that no rule,
+    page or script reads.
+    """
     scripts = (path.read_text(encoding="utf-8") for path in out.glob("_static/**/*.js") if path.name not in FONT)
     words = {word for text in (*pages, *scripts) for word in re.findall(r"[\w-]+", text)}
-    return "".join(rule for file in files for rule in _used(_rules(out, file), words))
+    everything = "".join(rule for file in files for rule in _used(_rules(out, file), words, None))
+    read = words | set(re.findall(r"var\(\s*(--[\w-]+)", everything))
+    return "".join(rule for file in files for rule in _used(_rules(out, file), words, read))
 
 
 def _rules(out: Path, file: str) -> Iterator[Any]:
@@ -147,21 +179,29 @@ def _rules(out: Path, file: str) -> Iterator[Any]:
             yield rule
 
 
-def _used(rules: Iterable[Any], words: set[str]) -> Iterator[str]:
+def _used(rules: Iterable[Any], words: set[str], read: set[str] | None) -> Iterator[str]:
     for rule in rules:
         if rule.type == "qualified-rule":
             selectors = [s for s in _selectors(rule.prelude) if _names(s) <= words]
             if selectors:
                 heads = ",".join(tinycss2.serialize(s).strip() for s in selectors)
-                yield f"{heads}{{{tinycss2.serialize(rule.content).strip()}}}\n"
+                yield f"{heads}{{{_body(rule.content, read)}}}\n"
         elif rule.type == "at-rule" and rule.lower_at_keyword in ("media", "supports"):
-            inside = "".join(_used(tinycss2.parse_rule_list(rule.content, skip_whitespace=True), words))
+            inside = "".join(_used(tinycss2.parse_rule_list(rule.content, skip_whitespace=True), words, read))
             if inside:
                 yield f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}{{{inside}}}\n"
         elif rule.type == "at-rule" and "fontawesome" not in tinycss2.serialize(rule.content or []):
             yield rule.serialize() + "\n"
         elif rule.type == "comment" and rule.value.startswith("!"):  # licences
             yield f"/*{rule.value}*/\n"
+
+
+def _body(content: list[Any], read: set[str] | None) -> str:
+    text = tinycss2.serialize(content).strip()
+    if read is None or not re.search(r"(?:^|[;\s])--", text):
+        return text
+    lines = tinycss2.parse_declaration_list(content, skip_comments=True, skip_whitespace=True)
+    return "".join(f"{line.serialize()};" for line in lines if not line.name.startswith("--") or line.name in read)
 
 
 def _selectors(prelude: list[Any]) -> Iterator[list[Any]]:

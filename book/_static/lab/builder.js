@@ -7,6 +7,7 @@ import { Lab } from "./widgets.js";
 
 const ROWS = ["step1", "step2", "step3", "step4", "step5"];
 const FACTORS = ["0.25", "0.5", "2", "-1"];
+const RULES = "thm-rules-ten"; // the theorem in kernels/rules.md
 
 const choices = { "": "nothing more" };
 for (const [name, sign] of [["plus", "+"], ["times", "×"], ["minus", "−"]]) {
@@ -21,15 +22,31 @@ const recipeOf = (state) => ({
   steps: ROWS.map((row) => state[row]).filter(Boolean).map((text) => text.split(" ")),
 });
 
+// The rules as links to the theorem, where the page has it.
+function ruleLinks(rules) {
+  return rules.flatMap((rule, i) => {
+    const there = document.getElementById(RULES);
+    const link = document.createElement(there ? "a" : "span");
+    if (there) link.href = `#${RULES}`;
+    link.textContent = rule;
+    return i ? [", ", link] : [link];
+  });
+}
+
+// What a press of "Break it" tries, in this order, until a counterexample turns up.
+const BREAKS = ["minus one", "minus linear", "minus gaussian", "minus square", "scale -1"];
+
+const bell = (x, z) => Math.exp(-((x - z) ** 2) / 8); // what the first challenge asks for
+
 export function builderFigure(root, { points }) {
   const lab = new Lab(root, "builder", {
-    title: "Try it: build a kernel, or break one",
+    title: "Build a kernel, or break one",
     help: "The points lie below the curve; the cross is x′.",
     start: {
       base: "linear",
       step1: "scale 0.25",
       step2: "exp ",
-      step3: "weight bell",
+      step3: "",
       step4: "",
       step5: "",
       cross: [[2, 0]],
@@ -38,7 +55,17 @@ export function builderFigure(root, { points }) {
   });
   lab.select("base", "Start with", Object.fromEntries(Object.entries(BASES).map(([name, { text }]) => [name, text])));
   ROWS.forEach((row, i) => {
-    lab.select(row, `Then ${i + 1}`, choices, { unless: (s) => i > 0 && !s[ROWS[i - 1]] && !s[row] });
+    lab.select(row, `Step ${i + 1}`, choices, { unless: (s) => i > 0 && !s[ROWS[i - 1]] && !s[row] });
+  });
+  const refuted = (state) => {
+    const { k, valid } = compose(recipeOf(state));
+    return valid ? null : counterexample(k, state.points.map((p) => p[0]));
+  };
+  lab.button("Break it", (state) => {
+    const free = ROWS.find((row) => !state[row]) ?? ROWS.at(-1);
+    if (refuted(state)) return;
+    const way = BREAKS.find((step) => refuted({ ...state, [free]: step }));
+    if (way) state[free] = way;
   });
   const formula = lab.stage.appendChild(document.createElement("p"));
   formula.className = "lab-formula";
@@ -50,16 +77,20 @@ export function builderFigure(root, { points }) {
     yLabel: "k(x, x′)",
     share: 1.3,
     aspect: 0.8,
+    narrow: 0.55,
+    most: 270,
   });
   const heat = lab.plot({
-    label: "The Gram matrix of the points as a heat map",
-    caption: "Gram matrix",
+    label: "The Gram matrix of the points: dark means large",
+    caption: "Gram matrix: dark means large",
     x: [0, 1],
     y: [0, 1],
     aspect: 1,
     axes: false,
-    least: 130,
-    share: 0.6,
+    least: 160,
+    share: 0.8,
+    most: 250,
+    widest: 235,
   });
   const bars = lab.plot({
     label: "The eigenvalues of the Gram matrix as bars",
@@ -67,13 +98,23 @@ export function builderFigure(root, { points }) {
     y: [0, 1],
     xLabel: "eigenvalues",
     ticks: false,
-    aspect: 1.1,
-    least: 150,
-    share: 0.7,
+    aspect: 1.3,
+    narrow: 1.4,
+    least: 130,
+    share: 0.6,
+    most: 265,
   });
   const grid = linspace(-5, 5, 201);
   const below = lab.handles(slice, { fixed: 0 });
   lab.handles(slice, { key: "cross", name: "x′", fixed: 0 });
+  lab.challenge("One more rule makes this the Gaussian kernel exp(−(x − x′)²/8). Which?", ({ valid, bellGap }) => [
+    valid && bellGap < 1e-9,
+    bellGap < 1e-9 ? "" : `the largest difference is ${short(bellGap, 2)}`,
+  ]);
+  lab.challenge("Subtract something so that no points refute it, although no rule allows a difference.", (facts) => [
+    facts.subtracts && !facts.found,
+    facts.subtracts ? (facts.found ? "refuted" : "not refuted") : "nothing is subtracted",
+  ]);
   lab.run((state) => {
     const recipe = recipeOf(state);
     const { k, text, valid, broken } = compose(recipe);
@@ -87,7 +128,7 @@ export function builderFigure(root, { points }) {
     root.classList.toggle("lab-broken", false);
     if (![...values, ...flat].every((v) => Number.isFinite(v) && Math.abs(v) < 1e100)) {
       for (const plot of lab.plots) plot.frame();
-      lab.note("The values are too large for floating-point numbers. Take an exponential or a square away.", true);
+      lab.note("The values are too large for floating-point numbers. Remove an exponential or a square.", true);
       return;
     }
     const low = Math.min(0, ...values);
@@ -97,19 +138,25 @@ export function builderFigure(root, { points }) {
     below.fixed = low - 0.55 * room;
     const found = valid ? null : counterexample(k, x);
     const negative = found !== null;
+    const bellGap = grid.reduce((most, z, i) => Math.max(most, Math.abs(values[i] - bell(z, centre))), 0);
+    lab.facts = {
+      ...{ K, eigenvalues, valid, found, bellGap, values },
+      subtracts: recipe.steps.some(([name]) => name === "minus"),
+    };
     root.classList.toggle("lab-broken", negative);
+    slice.legend([
+      ["k(x, x′)", { line: true, colour: negative ? "bad" : "fit", width: 2.5 }],
+      ["x′", { sign: "×", colour: "plus" }],
+      ["points xᵢ", { mark: true, hollow: true }],
+    ]);
     slice.frame();
     slice.line([-5, 5], [0, 0], { colour: "soft", width: 1 });
-    slice.line(grid, values, { colour: negative ? "bad" : "minus", width: 2.5 });
+    slice.line(grid, values, { colour: negative ? "bad" : "fit", width: 2.5 });
     slice.text(centre, 0, "×", { align: "center", size: 24, colour: "plus", dy: 8 });
     x.forEach((v) => slice.mark(v, below.fixed, { hollow: true, size: 4.5 }));
     const n = x.length;
-    heat.regions(K.toReversed().flatMap((row) => Array.from(row)), n, {
-      full: Math.max(...flat.map(Math.abs), 1e-300),
-      below: "plus",
-      above: "minus",
-      smooth: false,
-    });
+    const full = Math.max(...flat.map(Math.abs), 1e-300);
+    heat.shades(K.toReversed().flatMap((row) => Array.from(row)), n, n, { full, written: true });
     heat.frame();
     bars.x = [0.2, n + 0.8];
     const top = Math.max(...eigenvalues.map(Math.abs), 1e-9);
@@ -117,15 +164,17 @@ export function builderFigure(root, { points }) {
     bars.frame();
     bars.line(bars.x, [0, 0], { colour: "soft", width: 1 });
     eigenvalues.toReversed().forEach((v, i) => bars.bar(i + 1, 0, v, {
-      colour: v < 0 && isNegative(eigenvalues) ? "bad" : "minus",
+      colour: v < 0 && isNegative(eigenvalues) ? "bad" : "fit",
       width: 10,
     }));
     const used = [...new Set(recipe.steps.map(([name]) => STEPS[name].rule))];
     if (valid) {
-      lab.note(
-        `${["A kernel, by the rules", used.join(", ")].filter(Boolean).join(" ")}. The smallest eigenvalue here ` +
-          `is ${short(eigenvalues[0], 2)}: zero up to rounding, or positive, wherever you put the points.`,
-      );
+      lab.note([
+        used.length ? "A kernel, by the rules " : "A kernel",
+        ...ruleLinks(used),
+        `. The smallest eigenvalue here is ${short(eigenvalues[0], 2)}: zero up to rounding, or positive, wherever you ` +
+          "put the points.",
+      ]);
     } else if (negative) {
       const list = (v) => Array.from(v, (each) => short(each, 3)).join(", ");
       lab.note(

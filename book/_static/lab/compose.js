@@ -1,4 +1,4 @@
-// Kernels on the line put together by the construction rules, and by two steps which break them.
+// Kernels on the line put together by the construction rules, and by two steps that break them.
 
 import { dot, eigenSymmetric } from "./linalg.js";
 import { gram } from "./kernels.js";
@@ -26,7 +26,7 @@ export const WEIGHTS = {
 // How a step changes a value, how it changes the writing, the rule it follows, and when it follows it.
 const between = (sign) => (text, base) => `${text} ${sign} ${BASES[base].text}`;
 function bracket(text) {
-  let outside = text; // what stands in no parentheses
+  let outside = text; // what is outside all parentheses
   for (let last = ""; last !== outside; ) [last, outside] = [
     outside,
     outside.replace(/\([^()]*\)|\[[^[\]]*\]|\|[^|]*\|/g, ""),
@@ -76,7 +76,7 @@ export function compose(recipe) {
     text = step.text(text, operand);
     if (before && !valid) {
       if (name === "minus") broken = "no rule allows a difference";
-      else if (name === "scale") broken = "a negative factor is against rule 6.13";
+      else if (name === "scale") broken = "rule 6.13 allows no negative factor";
       else broken = `${BASES[operand].text} is not a kernel`;
     }
   }

@@ -1,10 +1,10 @@
 // One data set, a kernel machine or a small network, and the hidden units of either.
 
-import { gridPoints, surface } from "./kernels.js";
+import { gridPoints, squaredDistance, surface } from "./kernels.js";
 import { ACTIVATIONS, atRest, descend, forward, meanLoss, newNetwork } from "./network.js";
 import { short } from "./draw.js";
 import { kernelControls, specOf } from "./perceptron.js";
-import { CLASS_HELP, drawPoints, troubleWith, WarmSVM, windowOf } from "./svm.js";
+import { CLASS_HELP, CLASS_LEGEND, drawPoints, troubleWith, WarmSVM, windowOf } from "./svm.js";
 import { Lab } from "./widgets.js";
 
 const FINE = 64;
@@ -14,7 +14,7 @@ const MOMENTUM = 0.9;
 const MOST = 5000; // epochs
 const EMPTY = [[-2, -2], [2, 2]]; // the corners for own points
 
-// Inputs with mean 0 and standard deviation 1, as the library's MLP wants them; the map does the same to new ones.
+// Inputs with mean 0 and standard deviation 1, as in the library's MLP; the map does the same to new ones.
 export function standardise(X) {
   const columns = [0, 1].map((c) => X.map((x) => x[c]));
   const mean = columns.map((v) => v.reduce((sum, x) => sum + x, 0) / X.length);
@@ -22,18 +22,28 @@ export function standardise(X) {
   return (x) => [(x[0] - mean[0]) / spread[0], (x[1] - mean[1]) / spread[1]];
 }
 
+// The first of `among` and then, again and again, the one farthest from those taken: units that do not look alike.
+function spread(among, X, most) {
+  const taken = among.slice(0, 1);
+  while (taken.length < Math.min(most, among.length)) {
+    const far = (i) => Math.min(...taken.map((j) => squaredDistance(X[i], X[j])));
+    taken.push(among.reduce((best, i) => (far(i) > far(best) ? i : best)));
+  }
+  return taken;
+}
+
 export function playgroundFigure(root, sets) {
   const still = window.matchMedia("(prefers-reduced-motion: reduce)");
   const lab = new Lab(root, "playground", {
-    title: "Try it: features given, or features learned",
+    title: "Features given, or features learned",
     help: CLASS_HELP,
     start: {
       data: "checkerboard",
-      model: "kernel",
+      model: "network",
       kernel: "gaussian",
-      sigma: 0.5,
+      sigma: 2,
       degree: 3,
-      lambda: 0.0001,
+      lambda: 0.01,
       units: 8,
       layers: 1,
       activation: "tanh",
@@ -47,18 +57,18 @@ export function playgroundFigure(root, sets) {
   const machine = (s) => s.model === "kernel";
   const learned = (s) => s.model === "network";
   const restart = (s) => (s.epochs = 0);
-  const names = { checkerboard: "checkerboard", moons: "moons", rings: "rings", xor: "exclusive or", own: "own points" };
+  const names = { checkerboard: "checkerboard", moons: "moons", rings: "rings", xor: "exclusive or", own: "your points" };
   lab.select("data", "Data", names, {
     chosen: (s) => {
       s.points = s.data === "own" ? [] : structuredClone(sets[s.data]);
       restart(s);
     },
   });
-  lab.select("model", "Model", { kernel: "kernel machine (SVM)", network: "small network (MLP)" });
+  lab.select("model", "Model", { kernel: "kernel machine", network: "network" });
   kernelControls(lab, learned);
   lab.slider("lambda", "λ", { min: 0.0001, max: 1, log: true, unless: learned });
-  lab.slider("units", "Hidden units", { min: 1, max: UNITS, step: 1, unless: machine });
-  lab.slider("layers", "Hidden layers", { min: 1, max: 2, step: 1, unless: machine });
+  lab.slider("units", "Units", { min: 1, max: UNITS, step: 1, unless: machine });
+  lab.slider("layers", "Layers", { min: 1, max: 2, step: 1, unless: machine });
   const functions = Object.fromEntries(Object.keys(ACTIVATIONS).map((name) => [name, name]));
   lab.select("activation", "Activation", functions, { unless: machine });
   lab.slider("step", "Step size", { min: 0.01, max: 3, log: true, unless: machine });
@@ -76,9 +86,11 @@ export function playgroundFigure(root, sets) {
   const plane = lab.plot({
     label: "Regions of the model",
     ...windowOf(sets.checkerboard),
-    aspect: 1,
     axes: false,
     share: 1.6,
+    most: 400,
+    widest: 320,
+    phone: 265,
   });
   const minis = Array.from({ length: UNITS }, () => lab.plot({
     label: "A hidden unit",
@@ -88,7 +100,7 @@ export function playgroundFigure(root, sets) {
     aspect: 1,
     axes: false,
     share: 0,
-    least: 64,
+    least: 60,
   }));
   const caption = document.createElement("p");
   caption.className = "lab-caption";
@@ -97,8 +109,16 @@ export function playgroundFigure(root, sets) {
   side.append(caption, ...minis.map((m) => m.cell));
   lab.stage.append(side);
   const handles = lab.handles(plane, { classes: true });
+  lab.challenge("Train a network until at most 10 points of the checkerboard are on the wrong side.", (facts, state) => [
+    learned(state) && state.data === "checkerboard" && facts.wrong <= 10,
+    learned(state) && state.data === "checkerboard" ? String(facts.wrong) : "choose network and checkerboard",
+  ]);
+  lab.challenge("Do better with the kernel machine: at most 3, with σ at least 0.3.", (facts, state) => [
+    machine(state) && state.data === "checkerboard" && facts.wrong <= 3 && specOf(state).sigma >= 0.3,
+    machine(state) && state.data === "checkerboard" ? String(facts.wrong) : "choose the kernel machine",
+  ]);
 
-  // The network of this state: made anew when its shape or seed changes, trained on until it has its epochs.
+  // The network of this state: made again when its shape or seed changes, and trained until it has its epochs.
   let net = { key: "", epochs: 0 };
   function network(s, X, classes) {
     const hidden = new Array(Math.round(s.layers)).fill(Math.round(s.units));
@@ -144,6 +164,7 @@ export function playgroundFigure(root, sets) {
   lab.run((s) => {
     const view = windowOf(sets[s.data] ?? EMPTY);
     for (const plot of lab.plots) Object.assign(plot, view);
+    plane.legend([...CLASS_LEGEND, ["boundary", { line: true, colour: "boundary" }]]);
     const trouble = troubleWith(s.points);
     if (trouble) {
       plane.frame();
@@ -158,6 +179,8 @@ export function playgroundFigure(root, sets) {
     let story;
     let pictures;
     let scores;
+    let layers = null;
+    let loss = null;
     if (machine(s)) {
       const spec = specOf(s);
       const fit = solver.solve(spec, s.points, s.lambda);
@@ -165,19 +188,19 @@ export function playgroundFigure(root, sets) {
       scores = fit.margins;
       const small = plane.grid(COARSE);
       const support = Array.from(fit.alpha.keys()).filter((i) => fit.alpha[i] > 1e-8 * fit.C);
-      const largest = support.sort((i, j) => fit.alpha[j] - fit.alpha[i]);
-      pictures = largest.slice(0, UNITS).map((i) => {
+      const chosen = spread(support.sort((i, j) => fit.alpha[j] - fit.alpha[i]), fit.X, UNITS);
+      pictures = chosen.map((i) => {
         const unit = surface(spec, [fit.X[i]], [fit.y[i]], small.xs, small.ys);
         return { name: `α ${short(fit.alpha[i], 2)}`, values: unit, full: Math.max(...unit.map(Math.abs)) };
       });
-      caption.textContent = `Units y k(xᵢ, ·): ${pictures.length} of ${largest.length}, the largest α first`;
-      story = `One unit for each of the ${largest.length} support vectors, fixed by the kernel; only α is learned.`;
+      caption.textContent = `Units y k(xᵢ, ·): ${pictures.length} of ${support.length}, far from one another`;
+      story = `One unit for each of the ${support.length} support vectors, fixed by the kernel; only α is learned.`;
     } else {
       const classes = s.points.map((p) => (p[2] > 0 ? 1 : 0));
       const scaled = standardise(s.points);
       const X = s.points.map(scaled);
-      const { layers } = network(s, X, classes);
-      const loss = meanLoss(layers, s.activation, X, classes);
+      ({ layers } = network(s, X, classes));
+      loss = meanLoss(layers, s.activation, X, classes);
       if (!Number.isFinite(loss)) {
         running = false;
         plane.frame();
@@ -193,20 +216,22 @@ export function playgroundFigure(root, sets) {
       const last = gridPoints(plane.grid(COARSE)).map((z) => out(scaled(z)).at(-2));
       const { W } = layers.at(-1);
       pictures = W.map((row, j) => ({
-        name: `w ${short(row[1] - row[0], 2)}`,
+        name: `w ${(row[1] - row[0]).toFixed(1).replace("-", "−")}`,
         values: last.map((h) => h[j]),
         full: Math.max(1, ...last.map((h) => Math.abs(h[j]))),
       }));
-      caption.textContent = "Units of the last hidden layer, with their weight w in the output";
+      caption.textContent = "Units of the last hidden layer, and their weights w";
       const end = s.epochs >= MOST ? " (the last)" : "";
       const press = s.epochs ? "" : ": press Train";
       story = `Epoch ${s.epochs}${end}, loss ${short(loss)}. The units are learned with the weights${press}.`;
     }
     plane.regions(values, FINE);
-    plane.contour(values, FINE, 0);
+    plane.contour(values, FINE, 0, { colour: "boundary" });
     plane.frame();
     drawPoints(plane, s.points, { chosen: handles.chosen });
     drawUnits(pictures);
-    lab.note(`${story} ${scores.filter((m) => m <= 0).length} of ${s.points.length} points are on the wrong side.`);
+    const wrong = scores.filter((m) => m <= 0).length;
+    lab.facts = { wrong, scores, loss, layers };
+    lab.note(`${story} ${wrong} of ${s.points.length} points are on the wrong side.`);
   });
 }

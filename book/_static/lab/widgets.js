@@ -1,5 +1,5 @@
-// What all figures share: controls, handles to drag, the sentence below, and the state in the page's address. By hand,
-// because the handles have to work by keyboard and with a screen reader; d3-drag knows pointers only.
+// What all figures share: controls, handles to drag, the sentence below, and the state in the page's address. Without a
+// library, because the handles have to work by keyboard and with a screen reader; d3-drag knows pointers only.
 
 import { coloursOf, Plot, short } from "./draw.js";
 
@@ -59,7 +59,23 @@ const fragmentParts = () => location.hash.slice(1).split("&").filter(Boolean);
 
 const HELP =
   "Drag a point, or reach it with the Tab key: arrows move it (with Shift, further), Page Up and Page Down go to the " +
-  "other points.";
+  "other points. Ctrl+Z undoes the last change.";
+
+// All figures of the page by name. The tests compare their `facts` with the library.
+export const figures = {};
+
+// The static figure that shows the same in print and without JavaScript. The box takes its number and, unless both are
+// to be seen, its place in the page's links.
+function takePlaceOf(root) {
+  const twin = document.getElementById(root.dataset.figure);
+  const number = twin?.querySelector(".caption-number")?.textContent.trim();
+  if (twin && !("keep" in root.dataset)) {
+    root.id = twin.id;
+    twin.removeAttribute("id");
+    twin.classList.add("lab-twin");
+  }
+  return number ? `${number} (drag) ` : "";
+}
 
 export class Lab {
   constructor(root, name, { title, help = "", start }) {
@@ -68,25 +84,42 @@ export class Lab {
       name,
       start,
       state: structuredClone(start),
+      facts: null, // what the last picture was drawn from; null where there was nothing to draw
       syncs: [],
       layers: [],
       plots: [],
       forget: [],
+      challenges: [],
+      past: [], // addresses of earlier states, for undo
+      settled: "",
     });
+    figures[name] = this;
     const id = `lab-${name}-${document.querySelectorAll(".lab-title").length}`;
+    root.classList.add("lab-live");
     root.setAttribute("role", "group");
     root.setAttribute("aria-labelledby", id);
+    const number = make("span", { class: "caption-number" }, takePlaceOf(root));
+    this.invitation = root.querySelector(".lab-invite") ?? "";
     this.controls = make("div", { class: "lab-controls" });
     this.stage = make("div", { class: "lab-stage" });
     this.sentence = make("p", { class: "lab-note" });
     this.spoken = make("p", { class: "lab-spoken", role: "status" });
-    this.help = make("p", { class: "lab-help", id: `${id}-help` }, `${HELP} ${help}`);
+    this.tasks = make("ol", { class: "lab-tasks", "aria-label": "Challenges" });
     this.link = make("a", { href: `#lab-${name}=` }, "Link to this state");
     const reset = make("button", { type: "button" }, "Reset");
-    reset.addEventListener("click", () => this.set(structuredClone(this.start)));
-    const foot = make("div", { class: "lab-foot" }, reset, this.link);
-    root.append(make("p", { class: "lab-title", id }, title), this.controls, this.stage, this.sentence, this.spoken);
-    root.append(this.help, foot);
+    reset.addEventListener("click", () => this.act(() => this.set(structuredClone(this.start))));
+    const back = make("button", { type: "button" }, "Undo");
+    back.addEventListener("click", () => this.undo());
+    root.addEventListener("keydown", (event) => {
+      if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z") return;
+      event.preventDefault();
+      this.undo();
+    });
+    this.help = make("p", { id: `${id}-help` }, `${HELP} ${help}`);
+    const keys = make("details", { class: "lab-help" }, make("summary", {}, "Mouse and keys"), this.help);
+    this.foot = make("div", { class: "lab-foot" }, back, reset, this.link, keys);
+    const heading = make("p", { class: "lab-title", id }, number, title);
+    root.append(heading, this.invitation, this.controls, this.stage, this.sentence, this.spoken, this.tasks, this.foot);
   }
 
   // Call when all controls and plots are there.
@@ -106,6 +139,29 @@ export class Lab {
     this.changed();
   }
 
+  // A press or a choice: one change, which one undo takes back.
+  act(change) {
+    this.remember();
+    change(this.state);
+    for (const sync of this.syncs) sync();
+    this.remember();
+    this.changed();
+  }
+
+  remember() {
+    const text = encode(this.state, this.start);
+    if (text === this.settled) return;
+    this.past.push(this.settled);
+    this.settled = text;
+  }
+
+  undo() {
+    this.remember();
+    if (this.past.length === 0) return;
+    this.settled = this.past.pop();
+    this.set(decode(this.settled, this.start));
+  }
+
   restore() {
     const own = `lab-${this.name}=`;
     const part = fragmentParts().find((text) => text.startsWith(own));
@@ -115,11 +171,11 @@ export class Lab {
     return true;
   }
 
-  // The state has changed: draw with the next frame, and put it into the address when things calm down.
+  // The state has changed: draw in the next frame, and put it into the address once changes have stopped.
   changed() {
     this.frame ??= requestAnimationFrame(() => this.drawNow());
     clearTimeout(this.saving);
-    this.saving = setTimeout(() => this.save(), 400);
+    this.saving = this.held ? null : setTimeout(() => this.save(), 400); // a drag is one change, however long it takes
     this.tell();
   }
 
@@ -130,7 +186,9 @@ export class Lab {
   }
 
   save() {
-    this.saving = null;
+    this.saving = this.frame ? setTimeout(() => this.save(), 100) : null; // what is announced is the finished picture
+    if (this.saving) return;
+    this.remember();
     const own = `lab-${this.name}=`;
     const text = encode(this.state, this.start);
     const others = fragmentParts().filter((part) => !part.startsWith(own));
@@ -138,18 +196,26 @@ export class Lab {
     this.link.href = `#${own}${text}`;
     const hash = text ? [...labs, own + text] : labs.length ? labs : others;
     history.replaceState(null, "", hash.length ? `#${hash.join("&")}` : location.pathname + location.search);
-    this.spoken.textContent = this.sentence.textContent;
+    const won = this.challenges.filter(({ verdict }) => verdict.classList.contains("lab-won"));
+    this.spoken.textContent = [this.sentence.textContent, ...won.map(({ ask }) => `Solved: ${ask}`)].join(" ");
     this.tell();
   }
 
   drawNow() {
     cancelAnimationFrame(this.frame);
     this.frame = null;
+    this.facts = null;
     this.note("");
     for (const plot of this.plots) plot.begin(this.colours);
     this.paint(this.state);
     for (const layer of this.layers) layer.place();
+    this.judge();
     this.tell();
+  }
+
+  // The picture is not finished: continue in the next frame.
+  again() {
+    this.frame ??= requestAnimationFrame(() => this.drawNow());
   }
 
   resized() {
@@ -162,10 +228,30 @@ export class Lab {
     this.drawNow();
   }
 
-  // The sentence below the figure: what is to be seen, or why there is nothing to see.
-  note(text, bad = false) {
-    if (this.sentence.textContent !== text) this.sentence.textContent = text;
+  // The sentence below the figure: what is to be seen, or why there is nothing to see. Parts are words or elements.
+  note(parts, bad = false) {
+    const list = [parts].flat();
+    if (this.sentence.textContent !== list.map((part) => part.textContent ?? part).join("")) {
+      this.sentence.replaceChildren(...list);
+    }
     this.sentence.classList.toggle("lab-bad", bad);
+  }
+
+  // --- challenges
+
+  // `judge(facts, state)` says whether it is solved, and what the figure's own number is: [true, "0.04"].
+  challenge(ask, judge) {
+    const verdict = make("span", { class: "lab-verdict" });
+    this.tasks.append(make("li", {}, `${ask} `, verdict));
+    this.challenges.push({ ask, judge, verdict });
+  }
+
+  judge() {
+    for (const { judge, verdict } of this.challenges) {
+      const [won, now] = this.facts ? judge(this.facts, this.state) : [false, ""];
+      verdict.textContent = `${won ? "✓ solved" : "not yet"}${now && `: ${now}`}`;
+      verdict.classList.toggle("lab-won", won);
+    }
   }
 
   // --- controls
@@ -203,25 +289,29 @@ export class Lab {
       input.value = this.state[key];
       row.hidden = Boolean(unless?.(this.state));
     };
-    input.addEventListener("change", () => {
-      this.state[key] = input.value;
-      chosen?.(this.state);
-      for (const each of this.syncs) each();
-      this.changed();
-    });
+    input.addEventListener("change", () => this.act((state) => {
+      state[key] = input.value;
+      chosen?.(state);
+    }));
     parent.append(row);
     this.syncs.push(sync);
     sync();
     return row;
   }
 
-  button(label, act, { unless = null } = {}) {
-    const button = make("button", { type: "button" }, label);
-    button.addEventListener("click", () => {
-      act(this.state);
-      for (const each of this.syncs) each();
-      this.changed();
-    });
+  // A box to tick: state[key] is "yes" or "".
+  check(key, label) {
+    const input = make("input", { type: "checkbox" });
+    const sync = () => (input.checked = this.state[key] === "yes");
+    input.addEventListener("change", () => this.act((state) => (state[key] = input.checked ? "yes" : "")));
+    this.controls.append(make("label", { class: "lab-select" }, input, make("span", {}, label)));
+    this.syncs.push(sync);
+    sync();
+  }
+
+  button(label, change, { unless = null, title = "" } = {}) {
+    const button = make("button", { type: "button", ...(title && { title }) }, label);
+    button.addEventListener("click", () => this.act(change));
     this.controls.append(button);
     const sync = () => (button.hidden = Boolean(unless?.(this.state)));
     this.syncs.push(sync);
@@ -231,10 +321,12 @@ export class Lab {
 
   // --- plots and their handles
 
-  // `share` is its part of the row's width, `least` the width in pixels below which it goes to a row of its own.
-  plot({ share = 1, least = 300, caption = "", ...options }) {
+  // `share` is its part of the row's width, `least` the width in pixels below which it goes to a row of its own,
+  // `widest` the width that it never exceeds, and `phone` the same on a phone.
+  plot({ share = 1, least = 300, widest = 2000, phone = widest, caption = "", ...options }) {
     const box = make("div", { class: "lab-plot" });
-    const cell = make("div", { class: "lab-cell", style: `flex: ${share} 1 ${least}px` });
+    const style = `flex: ${share} 1 ${least}px; --lab-widest: ${widest}px; --lab-phone: ${phone}px`;
+    const cell = make("div", { class: "lab-cell", style });
     if (caption) cell.append(make("p", { class: "lab-caption" }, caption));
     cell.append(box);
     this.stage.append(cell);
@@ -251,28 +343,43 @@ export class Lab {
   }
 }
 
-// Points to drag: state[key] holds [x, y, label]. With `classes` a click on free ground adds a point of state.adding,
-// the space bar changes a point's class and Delete removes it. `fixed` is a height that the points keep.
+// Points to drag: state[key] holds [x, y, label]. With `grows` a click on an empty spot adds a point and Delete removes
+// one; with `classes` a new point is of state.adding, and the space bar changes a point's class. `fixed` is a height that
+// the points keep. With `jumps` the one point goes to where the plot is pressed. `words` says where a point is.
 class Handles {
   constructor(lab, plot, {
     key = "points",
     name = "Point",
     classes = false,
+    grows = classes,
+    jumps = false,
     fixed = null,
+    words = null,
     describe = null,
     limit = 400,
   }) {
-    Object.assign(this, { lab, plot, key, name, classes, fixed, describe, limit, elements: [], current: 0 });
+    Object.assign(this, { lab, plot, key, name, classes, grows, fixed, words, describe, limit, elements: [] });
+    this.current = 0;
     lab.forget.push(() => (this.touched = false));
-    if (!classes) return;
-    plot.canvas.addEventListener("click", (event) => this.add(...plot.at(event.offsetX, event.offsetY)));
-    lab.select("adding", "New points are", { 1: "+1 (squares)", "-1": "−1 (circles)" });
-    lab.button("Add a point", () => {
+    if (jumps) {
+      plot.canvas.classList.add("lab-free");
+      plot.canvas.addEventListener("pointerdown", (event) => {
+        event.preventDefault();
+        this.hold(this.elements[0], event);
+        this.move(0, ...plot.at(event.offsetX, event.offsetY));
+      });
+    }
+    if (!grows) return;
+    plot.canvas.addEventListener("click", (event) => {
+      lab.act(() => this.add(...plot.at(event.offsetX, event.offsetY)));
+    });
+    if (classes) lab.select("adding", "New points", { 1: "+1 ■", "-1": "−1 ●" });
+    lab.button("Add", () => {
       this.add((plot.x[0] + plot.x[1]) / 2, (plot.y[0] + plot.y[1]) / 2);
       this.elements[this.current].focus();
-    });
-    lab.button("Switch class", () => this.flip(this.current));
-    lab.button("Remove point", () => this.remove(this.current));
+    }, { title: "Add a point in the middle" });
+    if (classes) lab.button("Switch", () => this.flip(this.current), { title: "Switch the class of the chosen point" });
+    lab.button("Remove", () => this.remove(this.current), { title: "Remove the chosen point" });
   }
 
   // The point that the buttons act on, once one has been touched.
@@ -286,7 +393,7 @@ class Handles {
 
   add(x, y) {
     if (this.points.length >= this.limit) return;
-    this.points.push([snap(x), snap(y), Number(this.lab.state.adding)]);
+    this.points.push([snap(x), snap(y), Number(this.lab.state.adding ?? 0)]);
     this.current = this.points.length - 1;
     this.edited();
     this.place();
@@ -329,13 +436,16 @@ class Handles {
       this.current = i;
       this.touched = true;
       this.place();
-      if (this.classes) this.lab.changed(); // the chosen point is drawn larger
+      if (this.grows) this.lab.changed(); // the chosen point is drawn larger
     });
     element.addEventListener("pointerdown", (event) => {
       event.preventDefault();
       const nearest = this.elements[this.nearestTo(event)]; // in a crowd, not the one that lies on top
-      nearest.setPointerCapture(event.pointerId);
-      nearest.focus({ preventScroll: true });
+      this.hold(nearest, event);
+    });
+    element.addEventListener("lostpointercapture", () => {
+      this.lab.held = false;
+      this.lab.changed();
     });
     element.addEventListener("pointermove", (event) => {
       if (!element.hasPointerCapture(event.pointerId)) return;
@@ -345,6 +455,12 @@ class Handles {
     element.addEventListener("keydown", (event) => this.pressed(event, i));
     plot.box.append(element);
     return element;
+  }
+
+  hold(element, { pointerId }) {
+    this.lab.held = true;
+    element.setPointerCapture(pointerId);
+    element.focus({ preventScroll: true });
   }
 
   nearestTo({ clientX, clientY }) {
@@ -375,10 +491,10 @@ class Handles {
       PageUp: () => go(i - 1),
       Home: () => go(0),
       End: () => go(-1),
-      ...(this.classes && {
-        " ": () => this.flip(i),
+      ...(this.classes && { " ": () => this.lab.act(() => this.flip(i)) }),
+      ...(this.grows && {
         Delete: () => {
-          this.remove(i);
+          this.lab.act(() => this.remove(i));
           this.place();
           this.elements[this.current]?.focus();
         },
@@ -400,7 +516,7 @@ class Handles {
       const height = this.fixed ?? y;
       const up = this.fixed === null ? `, y ${short(y)}` : "";
       const side = this.classes ? `, class ${label > 0 ? "+1" : "−1"}` : "";
-      const words = `x ${short(x)}${up}${side}`;
+      const words = this.words?.(points[i]) ?? `x ${short(x)}${up}${side}`;
       const where = `translate(${plot.px(x).toFixed(1)}px, ${plot.py(height).toFixed(1)}px)`;
       if (element.where !== where) element.style.transform = element.where = where;
       const tab = i === this.current ? 0 : -1;
@@ -409,7 +525,7 @@ class Handles {
       if (element.told === told) return;
       element.told = told;
       const facts = {
-        label: `${this.name} ${i + 1}`,
+        label: this.name === "Point" ? `Point ${i + 1}` : this.name,
         valuemin: plot.x[0],
         valuemax: plot.x[1],
         valuenow: x,

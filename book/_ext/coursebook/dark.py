@@ -1,0 +1,133 @@
+"""Figures in the dark: a twin of each SVG in which black and white have changed places and no colour has lost its hue.
+
+A map of numbers (a Gram matrix, a landscape) keeps its colours, since its caption says what dark and pale mean; only
+the axes around it are recoloured.
+"""
+
+from __future__ import annotations
+
+import base64
+import colorsys
+import io
+import re
+from functools import cache
+from xml.etree import ElementTree
+
+import numpy as np
+from PIL import Image
+
+GROUND = "#121212"  # the page's, in the dark
+SHADES = {  # of kernelcourse.plots.PALETTE; those of the classes are also those of the figures to drag (lab.css)
+    "#0072b2": "#56b4e9",
+    "#d55e00": "#f08a3c",
+    "#007a5a": "#3fc79c",
+    "#a8487d": "#e58fbd",
+    "#8a6100": "#d6a838",
+    "#5c6670": "#a9b3bd",
+    "#e69f00": "#f2b632",
+    "#56b4e9": "#2b6a9b",
+}
+DARKEST, LIGHTEST = 0.0706, 0.93  # the lightness of GROUND and of the ink
+COLOUR = re.compile(r"#[0-9a-f]{6}\b")
+SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
+PNG = "data:image/png;base64,"
+ElementTree.register_namespace("", SVG.strip("{}"))
+ElementTree.register_namespace("xlink", LINK.strip("{}").removesuffix("}href"))
+
+
+@cache
+def shade(colour: str) -> str:
+    """The colour that takes a colour's place in the dark: its hue, with the lightness turned around."""
+    if colour in SHADES:
+        return SHADES[colour]
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    hue, lightness, saturation = colorsys.rgb_to_hls(red, green, blue)
+    turned = colorsys.hls_to_rgb(hue, LIGHTEST - (LIGHTEST - DARKEST) * lightness, saturation)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in turned)
+
+
+def darkened(svg: str) -> str:
+    """The figure as it is shown in the dark."""
+    root = ElementTree.fromstring(svg)
+    root.set("fill", "#000000")  # letters have no colour of their own
+    for axes in (group for group in root.iter(f"{SVG}g") if group.get("id", "").startswith("axes_")):
+        if _is_map(axes):
+            _keep_inside(axes)
+    _recolour(root)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _recolour(element: ElementTree.Element) -> None:
+    if element.attrib.pop("kept", None):
+        return
+    for name in {"style", "fill", "stroke"} & element.attrib.keys():
+        element.set(name, COLOUR.sub(lambda colour: shade(colour[0]), element.get(name, "")))
+    if element.tag == f"{SVG}image" and not _is_opaque(element):
+        _recolour_pixels(element)
+    for child in element:
+        _recolour(child)
+
+
+def _pixels(image: ElementTree.Element) -> np.ndarray:
+    data = base64.b64decode(image.get(LINK, "").removeprefix(PNG))
+    return np.array(Image.open(io.BytesIO(data)).convert("RGBA"))
+
+
+def _is_opaque(image: ElementTree.Element) -> bool:
+    """Whether an image is a map, rather than a cloud of dots that was drawn as one."""
+    return float(np.mean(_pixels(image)[..., 3] == 255)) > 0.5
+
+
+def _recolour_pixels(image: ElementTree.Element) -> None:
+    pixels = _pixels(image)
+    colours, places = np.unique(pixels[..., :3].reshape(-1, 3), axis=0, return_inverse=True)
+    turned = [_nearest("#{:02x}{:02x}{:02x}".format(*colour)) for colour in colours]
+    values = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in turned], dtype=np.uint8)
+    pixels[..., :3] = values[places.ravel()].reshape(*pixels.shape[:2], 3)
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "png", optimize=True)
+    image.set(LINK, PNG + base64.b64encode(file.getvalue()).decode())
+
+
+def _nearest(colour: str) -> str:
+    """The shade of a pixel, whose colour may be a rounding away from one of the palette."""
+    rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)])
+    for known, dark in SHADES.items():
+        if np.abs(rgb - [int(known[i : i + 2], 16) for i in (1, 3, 5)]).max() <= 6:
+            return dark
+    return shade(colour)
+
+
+def _is_map(axes: ElementTree.Element) -> bool:
+    """Whether colours stand for numbers: an image, a mesh, or filled contours of several levels."""
+    if any(_is_opaque(image) for image in axes.iter(f"{SVG}image")):
+        return True
+    for group in axes.iter(f"{SVG}g"):
+        kind = group.get("id", "").split("_")[0]
+        fills = {fill for path in group.iter() for fill in re.findall(r"fill: (#\w+)", path.get("style", ""))}
+        if len(fills) > 2 and kind in ("QuadMesh", "QuadContourSet", "PolyQuadMesh"):
+            return True
+    return False
+
+
+def _keep_inside(axes: ElementTree.Element) -> None:
+    """Mark what is drawn on a map: it was chosen to be seen on the map's colours."""
+    path = next((path.get("d", "") for path in axes.iter(f"{SVG}path")), "")  # the ground, unless the axes are off
+    corners = np.array(re.findall(r"[ML] ([-\d.]+) ([-\d.]+)", path) or [(0, 0)], dtype=float)
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    for child in axes:
+        name = child.get("id", "")
+        if name.startswith(("matplotlib.axis", "legend")) or _is_spine(child):
+            continue
+        if name.startswith("text"):
+            place = next((g.get("transform", "") for g in child.iter(f"{SVG}g") if g.get("transform")), "")
+            x, y = re.findall(r"[-\d.]+", place)[:2] or (0, 0)
+            if not (low[0] <= float(x) <= high[0] and low[1] <= float(y) <= high[1]):
+                continue
+        child.set("kept", "yes")
+        child.set("fill", "#000000")
+
+
+def _is_spine(group: ElementTree.Element) -> bool:
+    styles = [path.get("style", "") for path in group.iter(f"{SVG}path")]
+    return group.get("id", "").startswith("patch") and all("fill: none" in s and "square" in s for s in styles)

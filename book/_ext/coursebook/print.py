@@ -1,0 +1,173 @@
+r"""The book on paper and on reading devices: what LaTeX and EPUB need to show the same pages.
+
+Chapters keep the numbers that they have on the web: openings, recaps and appendices have none. EPUB readers run no
+scripts and know no KaTeX; they show MathML, which is half of what KaTeX makes.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.builders.epub3 import Epub3Builder
+from sphinx.config import Config
+
+from .formulas import to_html
+from .lab import lab
+
+LATEX = {
+    "papersize": "a4paper",
+    "pointsize": "10pt",
+    "fncychap": "",
+    "extraclassoptions": "openany,oneside",
+}
+PREAMBLE = r"""
+\usepackage{newunicodechar}
+\newunicodechar{^^^^200b}{\hskip 0pt\relax}  % where a long name may break
+\setlength{\emergencystretch}{3em}
+"""
+BREAK = re.compile(r"(?<=[_.,(])(?=\w)|(?<=[a-z])(?=[A-Z])")  # inside names: dual_ weights, Kernel Ridge
+LONG = 25  # rows: LaTeX sets longer tables without wrapping, unless their columns have widths
+
+
+def latex_settings(app: Sphinx, config: Config) -> None:
+    import kernelcourse
+
+    config.latex_elements = {**config.latex_elements, **LATEX}
+    config.latex_elements["preamble"] = config.latex_elements.get("preamble", "") + PREAMBLE
+    config.today = config.today or f"Version {kernelcourse.__version__}"  # not the hour of its making
+
+
+def number_as_on_the_web(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Chapters that have no number on the web have none in LaTeX either."""
+    if app.builder.format != "latex":
+        return
+    for chapter in doctree.findall(addnodes.start_of_file):
+        numbered = bool(app.env.toc_secnumbers.get(chapter["docname"]))
+        depth = 2 if numbered else -1
+        chapter.insert(0, nodes.raw("", rf"\setcounter{{secnumdepth}}{{{depth}}}", format="latex"))
+
+
+def fit_tables(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Names in tables may break, and the columns of a long table get widths by what is in them."""
+    if app.builder.format != "latex":
+        return
+    for table in doctree.findall(nodes.table):
+        for literal in table.findall(nodes.literal):
+            for text in list(literal.findall(nodes.Text)):
+                text.parent.replace(text, nodes.Text(BREAK.sub("\u200b", text.astext())))
+        rows = list(table.findall(nodes.row))
+        if len(rows) > LONG and "colwidths-given" not in table["classes"]:
+            columns = zip(*([len(entry.astext()) for entry in row.findall(nodes.entry)] for row in rows), strict=False)
+            for spec, lengths in zip(table.findall(nodes.colspec), columns, strict=False):
+                spec["colwidth"] = max(4, min(40, sum(lengths) // len(lengths)), max(lengths) // 5)
+            table["classes"].append("colwidths-given")
+
+
+# ------------------------------------------------------------------------------------------------------------ EPUB
+
+
+def mathml(latex: str, *, display: bool) -> str:
+    r"""A formula as MathML, without its source.
+
+    >>> mathml("x", display=False)
+    '<math xmlns="http://www.w3.org/1998/Math/MathML"><mrow><mi>x</mi></mrow></math>'
+    """
+    found = re.search(r"<math[^>]*>.*?</math>", to_html(latex, display=display), re.DOTALL)
+    if not found:
+        raise ValueError(f"KaTeX gave no MathML for {latex!r}")
+    return found[0]
+
+
+def visit_inline(writer: Any, node: nodes.math) -> None:
+    writer.body.append(mathml(node.astext(), display=False))
+    raise nodes.SkipNode
+
+
+def visit_display(writer: Any, node: nodes.math_block) -> None:
+    from sphinx.util.math import get_node_equation_number
+
+    writer.body.append(writer.starttag(node, "div", CLASS="formula"))
+    writer.body.append(mathml(node.astext(), display=True))
+    if node["number"]:
+        writer.body.append(f'<span class="eqno">({get_node_equation_number(writer, node)})</span>')
+    writer.body.append("</div>\n")
+    raise nodes.SkipNode
+
+
+STYLES = {"_static/basic.css", "_static/epub.css", "_static/pygments.css", "_static/reading.css"}
+REPAIRS = [  # of pages: what a reading device does not know, or may not get
+    (re.compile(r"<noscript>.*?</noscript>", re.DOTALL), ""),
+    (
+        re.compile(
+            r'<link rel="stylesheet"[^>]*href="(?:\.\./)*(?!_static/(?:basic|epub|pygments|reading)\.css)[^>]*>'
+        ),
+        "",
+    ),
+    (re.compile(r"<svg.*?</svg>", re.DOTALL), ""),  # the arrows of what unfolds
+    (re.compile(r'<p class="(?:collapsed|expanded) admonition-title">(.*?)</p>'), r"<span>\1 </span>"),
+]
+
+
+class EpubOfFolders(Epub3Builder):
+    """Sphinx's builder, for a book whose first page lies in a folder, and with pages that epubcheck accepts."""
+
+    def toc_add_files(self, refnodes: list[dict[str, Any]]) -> None:
+        for node in refnodes:  # Sphinx joins the first page's folder and the way from there: book/dual/../trick/svm
+            node["refuri"] = posixpath.normpath(node["refuri"])
+        super().toc_add_files(refnodes)
+
+    def build_epub(self) -> None:
+        out = Path(self.outdir)
+        with_formulas = set()
+        for path in out.rglob("*.xhtml"):
+            text = path.read_text(encoding="utf-8")
+            for wrong, right in REPAIRS:
+                text = wrong.sub(right, text)
+            path.write_text(text, encoding="utf-8")
+            if "<math" in text:
+                with_formulas.add(path.relative_to(out).as_posix())
+        for path in out.glob("_images/*.svg"):
+            text = re.sub(r"<!DOCTYPE.*?>", "", path.read_text(encoding="utf-8"), count=1, flags=re.DOTALL)
+            path.write_text(re.sub(r'<path id="([^"]*)"([^>]*?)/>', _with_outline, text), encoding="utf-8")
+        self.files = [file for file in self.files if not file.endswith(".css") or file in STYLES]
+        content = out / "content.opf"
+        lines = []
+        for line in content.read_text(encoding="utf-8").splitlines():
+            item = re.search(r'<item id="[^"]*" href="([^"]*)"', line)
+            if item and item[1].endswith(".css") and item[1] not in STYLES:
+                continue
+            if "<itemref" in line and line in lines:  # the index, which our table of contents names too
+                continue
+            if item and item[1] in with_formulas:
+                line = line.replace(" />", ' properties="mathml" />')
+            lines.append(line)
+        content.write_text("\n".join(lines), encoding="utf-8")
+        super().build_epub()
+
+
+def _with_outline(path: re.Match[str]) -> str:
+    """matplotlib writes letters without an outline, such as spaces, as paths without one."""
+    return path[0] if " d=" in path[0] else f'<path id="{path[1]}" d=""{path[2]}/>'
+
+
+def without_scripts(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Figures to drag and buttons that open a notebook need a browser."""
+    if app.builder.name == "epub":
+        for node in [*doctree.findall(lab), *doctree.findall(nodes.raw)]:
+            if not isinstance(node, nodes.raw) or re.search(r"<(script|a) ", node.astext()):
+                node.parent.remove(node)
+
+
+def setup(app: Sphinx) -> None:
+    app.add_builder(EpubOfFolders, override=True)
+    app.add_html_math_renderer("mathml", (visit_inline, None), (visit_display, None))
+    app.connect("config-inited", latex_settings)
+    app.connect("doctree-resolved", number_as_on_the_web)
+    app.connect("doctree-resolved", fit_tables)
+    app.connect("doctree-resolved", without_scripts)

@@ -1,0 +1,159 @@
+"""A second form of every figure, for phones: narrow, with stacked panels and letters as large as on a desk.
+
+An IPython extension. It shows a figure as SVG, with the narrow form in the metadata of the output, where
+book/_ext/coursebook/figures.py looks for it. Drawings, which have neither numbered axes nor titles, have one form only.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import ceil
+from typing import Any
+
+from IPython.core.pylabtools import print_figure
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.text import Text
+from matplotlib.ticker import FixedLocator
+
+WIDTH = 4.2  # inches: 403 pixels, shown in the 342 of a phone
+LOWEST = 0.75  # a panel's height in its width, where it is made wider than it was
+FOR_LABELS = 0.3  # inches that a panel gets back when it is made smaller, since its labels are not
+LARGEST_LEGEND = 0.15  # of its panel
+SMALLEST = 9.5  # points of a tick's label: 10 pixels on a phone, and a little more
+MOST_COLUMNS = 4  # more are a table of small pictures
+
+
+def load_ipython_extension(shell: Any) -> None:
+    from matplotlib_inline import backend_inline  # registers its own way to print a figure, which ours replaces
+
+    options = backend_inline.InlineBackend.instance(parent=shell).print_figure_kwargs
+
+    def print_both(figure: Figure) -> tuple[str, dict[str, str]] | None:
+        wide = print_figure(figure, "svg", **options)
+        return wide and (wide, {"narrow": print_figure(figure, "svg", **options)} if narrow(figure) else {})
+
+    shell.display_formatter.formatters["image/svg+xml"].for_type(Figure, print_both)
+
+
+def narrow(figure: Figure) -> bool:
+    """Make a figure narrow, in place; False if it is a drawing, or narrow already."""
+    panels = [ax for ax in figure.axes if ax.get_subplotspec() is not None]
+    width, height = figure.get_size_inches()
+    written = any(ax.get_title() or _labels(ax.xaxis) or _labels(ax.yaxis) for ax in figure.axes)
+    if width <= WIDTH or not panels or not written:
+        return False
+    before = panels[0].get_subplotspec().get_gridspec().get_geometry()
+    now = _restack(figure, panels, before)
+    if now is None:
+        return False
+    wide, high = width / before[1], height / before[0]
+    new_wide = WIDTH / now[1]
+    grown = new_wide / wide
+    new_high = high * grown + FOR_LABELS if grown < 1 else min(high, LOWEST * new_wide)
+    figure.set_size_inches(WIDTH, new_high * now[0])
+    for axis in (axis for ax in panels for axis in (ax.xaxis, ax.yaxis)):
+        if any(label.get_fontsize() < SMALLEST for label in _labels(axis)):
+            axis.set_tick_params(labelsize=SMALLEST)
+    _place_legends(figure, panels)
+    figure.draw_without_rendering()
+    for axis in (axis for ax in panels for axis in (ax.xaxis, ax.yaxis)):
+        _thin_out(axis)
+    return True
+
+
+def _labels(axis: Axis) -> list[Text]:
+    if not axis.get_visible() or not axis.axes.axison:
+        return []
+    return [label for label in axis.get_ticklabels() if label.get_visible() and label.get_text()]
+
+
+def _restack(figure: Figure, panels: list[Axes], shape: tuple[int, int]) -> tuple[int, int] | None:
+    """Give panels that stand side by side fewer columns: the new shape, or None if they had better stay."""
+    rows, columns = shape
+    places = {ax: ax.get_subplotspec() for ax in panels}
+    one_each = all(place.num1 == place.num2 for place in places.values())
+    one_grid = len({id(place.get_gridspec()) for place in places.values()}) == 1
+    if columns == 1 or not (one_each and one_grid):
+        return shape
+    if columns > MOST_COLUMNS:
+        return None
+    square = all(ax.get_aspect() != "auto" for ax in panels)
+    titles_fit = all(ax.title.get_window_extent().width < figure.dpi * WIDTH / 2 for ax in panels)
+    beside = 2 if square and titles_fit else 1
+    cells = {ax: (place.rowspan.start, place.colspan.start) for ax, place in places.items()}
+    if rows == 1:
+        to = {ax: divmod(column, beside) for ax, (_, column) in cells.items()}
+        now = (ceil(columns / beside), beside)
+    elif rows == 2 and columns > 2:  # what stood in one column now stands in one row
+        to = {ax: (column, row) for ax, (row, column) in cells.items()}
+        now = (columns, rows)
+    elif columns > 2:
+        to = {ax: divmod(row * columns + column, 2) for ax, (row, column) in cells.items()}
+        now = (ceil(len(panels) / 2), 2)
+    else:
+        return shape
+    first = {cell: ax for ax, cell in cells.items()}
+    grid = figure.add_gridspec(*now)
+    for ax, (row, column) in cells.items():
+        ax.set_subplotspec(grid[to[ax]])
+        left, bottom = first.get((row, 0)), first.get((rows - 1, column))
+        if left and (now[1] == 1 or to[ax][1] == 0 or rows > 1):  # what stood at the side stands at every panel now
+            _share(ax.yaxis, left.yaxis, "labelleft")
+        if bottom and rows > 1:
+            _share(ax.xaxis, bottom.xaxis, "labelbottom")
+    return now
+
+
+def _share(axis: Axis, outer: Axis, side: str) -> None:
+    """Write the labels of the outermost panel at this one, too."""
+    if axis is not outer and axis.axes.axison:
+        if outer.get_tick_params().get(side, True):
+            axis.set_tick_params(**{side: True})
+        if not axis.get_label_text():
+            axis.set_label_text(outer.get_label_text())
+
+
+def _place_legends(figure: Figure, panels: list[Axes]) -> None:
+    """Put a legend below the figure if it stood beside it, is too wide, or would cover much of its panel."""
+    figure.draw_without_rendering()
+    across = figure.bbox.width
+    for legend in [*figure.legends, *(ax.get_legend() for ax in panels if len(panels) == 1 and ax.get_legend())]:
+        box, of = legend.get_window_extent(), legend.axes and legend.axes.bbox
+        outside = of is not None and (box.x0 >= of.x1 or box.y0 >= of.y1)
+        covers = of is not None and not outside and box.width * box.height > LARGEST_LEGEND * of.width * of.height
+        if outside or covers or box.width > across:
+            _below(figure, legend, columns=2)
+            figure.draw_without_rendering()
+            if figure.legends[-1].get_window_extent().width > across:
+                _below(figure, figure.legends[-1], columns=1)
+            figure.set_figheight(figure.get_figheight() + figure.legends[-1].get_window_extent().height / figure.dpi)
+
+
+def _below(figure: Figure, legend: Legend, *, columns: int) -> None:
+    names = [text.get_text() for text in legend.get_texts()]
+    size, title = legend.get_texts()[0].get_fontsize(), legend.get_title().get_text() or None
+    figure.legend(
+        legend.legend_handles,
+        names,
+        loc="outside lower center",
+        ncols=columns,
+        fontsize=size,
+        title=title,
+        frameon=False,
+    )
+    legend.remove()
+
+
+def _thin_out(axis: Axis) -> None:
+    """Leave out every other one of the ticks set by hand until their labels have room."""
+    while isinstance(axis.get_major_locator(), FixedLocator):
+        labels = _labels(axis)
+        boxes = [label.get_window_extent() for label in labels]
+        if not any(a.overlaps(b) for a, b in pairwise(boxes)):
+            return
+        ticks = list(axis.get_ticklocs())
+        names = {tick: label.get_text() for tick, label in zip(ticks, axis.get_ticklabels(), strict=False)}
+        axis.set_ticks(ticks[::2], [names[tick] for tick in ticks[::2]])
