@@ -388,11 +388,11 @@ _LITTLE = (
 )
 
 
-def _dear_bias() -> tuple[np.ndarray, np.ndarray]:
+def _costly_bias() -> tuple[np.ndarray, np.ndarray]:
     return np.array([[-10.0], [0.0], [10.0]]), np.array([1.0, 0.0, 1.0])
 
 
-def _verify_dear_bias(answer: Any) -> str:
+def _verify_costly_bias(answer: Any) -> str:
     try:
         X, y = (np.asarray(part, dtype=float) for part in answer)
     except (TypeError, ValueError, OverflowError):
@@ -704,10 +704,10 @@ PIECES = (
         tolerance_reason="the answer is True or False, and the counts are whole numbers",
     ),
     Claim(
-        "dear_bias",
+        "costly_bias",
         2,
-        _dear_bias,
-        _verify_dear_bias,
+        _costly_bias,
+        _verify_costly_bias,
         [
             Mistake(straight_line, _LITTLE),
             Mistake(constant_targets, _CONSTANT),

@@ -158,8 +158,8 @@ ROUTES = {
     gaussian_features_by_recursion: "gaussian_features",
     costs_counted_out: "testing_costs",
     pays_by_ratios: "primal_testing_pays",
-    a_bend: "dear_bias",
-    a_bowl_in_the_plane: "dear_bias",
+    a_bend: "costly_bias",
+    a_bowl_in_the_plane: "costly_bias",
 }
 
 
@@ -194,13 +194,13 @@ LINE = [[-10.0], [0.0], [10.0]]
 )
 def test_junk_for_the_claim_is_a_wrong_answer_and_no_crash(junk):
     with pytest.raises(CheckFailed, match="Return two things"):
-        kernel_ridge.checks(1)(dear_bias=lambda: junk)
+        kernel_ridge.checks(1)(costly_bias=lambda: junk)
 
 
 @pytest.mark.parametrize("y", [[0, 0, 0], [1e-300, 0, 1e-300], [1e308, -1e308, 1e308], [1.0, 1.0 + 1e-12, 1.0]])
 def test_targets_of_any_size_are_judged_without_a_warning(y):
     with np.errstate(all="raise", under="ignore"):
-        verdict = next(p for p in kernel_ridge.PIECES if p.name == "dear_bias").verify((LINE, y))
+        verdict = next(p for p in kernel_ridge.PIECES if p.name == "costly_bias").verify((LINE, y))
     assert ("all the same" in verdict) == (np.ptp(np.array(y) / max(1e-300, max(y))) < 1e-6)
 
 
@@ -210,8 +210,8 @@ def test_inputs_at_the_limit_are_solved_without_a_detour(negative):
     assert kernel_ridge._largest_gap(X, np.linspace(-0.5, 0.5, 50)) >= 0  # a warning would be an error
 
 
-def test_a_dear_bias_may_be_shown_with_two_to_fifty_points():
-    claim = next(piece for piece in kernel_ridge.PIECES if piece.name == "dear_bias")
+def test_a_costly_bias_may_be_shown_with_two_to_fifty_points():
+    claim = next(piece for piece in kernel_ridge.PIECES if piece.name == "costly_bias")
 
     def said(n):
         x = np.linspace(-1, 1, n)[:, None]
