@@ -1,4 +1,4 @@
-"""What a student's answer is held against, and what it says back.
+"""What a student's answer is compared with, and what the student is told.
 
 An assignment's catalogue (`kernelcourse.checking.dual_representation`, say) lists its pieces: the reference, the
 inputs to try, the usual mistakes. A notebook makes `check` from it and passes the student's functions by name:

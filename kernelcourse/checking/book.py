@@ -1,4 +1,4 @@
-"""Where the book explains a piece, and the way there: the published book, or a build on this machine.
+"""Where the book explains a piece: links to the published book, or to a build on this machine.
 
 The address of the published book is the environment variable KERNELCOURSE_BOOK, which the first cell of a released
 notebook sets (`c.StudentCopy.book` in nbgrader_config.py). Without it links lead to a build in `_build/html` above the
@@ -17,7 +17,7 @@ from pathlib import Path
 VARIABLE = "KERNELCOURSE_BOOK"
 BUILD = Path("_build", "html")
 
-# The pages, by the word that the labels of their equations begin with: `eq-dual-gram` stands on the page `dual`.
+# The pages, by the word that the labels of their equations begin with: `eq-dual-gram` is on the page `dual`.
 PAGES = {
     "two-ways": ("introduction/two-ways", "Two ways to predict"),
     "dual": ("dual/representation", "The dual representation"),
@@ -47,7 +47,7 @@ PAGES = {
     "learned": ("networks/learned-features", "Learned features, learned kernels"),
 }
 
-# For each catalogue: the page of its pieces, the pieces that have a better place, the equations that its hints name.
+# For each catalogue: the page for its pieces, the pieces with a better place, and the equations that its hints name.
 PLACES: dict[str, tuple[str, dict[str, str], dict[int, str]]] = {
     "dual_representation": (
         "dual",
@@ -210,14 +210,14 @@ _EQUATION = re.compile(r"\beq\. \((\d+)\)(?: and \((\d+)\))?")
 
 @dataclass(frozen=True)
 class Links:
-    """The way to the book for one piece; empty where there is none."""
+    """Links to the book for one piece; empty where there are none."""
 
     title: str = ""
     address: str = ""
     equations: tuple[tuple[int, str], ...] = ()
 
     def in_html(self, text: str, as_html: Callable[[str], str] = escape) -> str:
-        """The text as HTML, its equations as links."""
+        """The text as HTML, with its equations as links."""
 
         def link(match: re.Match[str]) -> str:
             known = dict(self.equations)
@@ -231,7 +231,7 @@ class Links:
 
     @property
     def html(self) -> str:
-        """A line that says where to read; nothing without an address."""
+        """A line that says where to read; empty without an address."""
         return f"<p>Read: {_anchor(self.title, self.address)}</p>" if self.address else ""
 
     @property
@@ -247,7 +247,7 @@ def _anchor(words: str, address: str) -> str:
 
 
 def book() -> str:
-    """The address of the book: the published one, else the way to a build above this folder, else nothing."""
+    """The address of the book: the published one, else a build above this folder, else an empty string."""
     published = os.environ.get(VARIABLE, "").strip()
     if published:
         known = published.startswith(("https://", "http://"))
@@ -255,7 +255,7 @@ def book() -> str:
     here = Path.cwd()
     for steps, folder in enumerate((here, *here.parents)):
         if (folder / BUILD / "index.html").is_file():
-            return "../" * steps + BUILD.as_posix() + "/"  # no path of this machine: it may be handed in
+            return "../" * steps + BUILD.as_posix() + "/"  # a relative path, since the notebook may be handed in
     return ""
 
 
@@ -270,13 +270,13 @@ def address(label: str, base: str) -> str:
 
 
 def page_of(label: str) -> str:
-    """The key of the page that a label stands on."""
+    """The key of the page that a label is on."""
     bare = label.removeprefix("eq-")
     return next(page for page in PAGES if bare == page or bare.startswith(f"{page}-"))
 
 
 def links_for(catalogue: str, piece: str) -> Links:
-    """The way to the book for a piece of a catalogue (`dual_representation`, say)."""
+    """The links to the book for a piece of a catalogue, such as `dual_representation`."""
     base = book()
     if not base or catalogue not in PLACES:
         return NO_LINKS

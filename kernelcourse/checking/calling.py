@@ -1,4 +1,4 @@
-"""Calling a student's function: nothing that it does escapes, everything that matters is noted."""
+"""Call a student's function so that nothing it does escapes and everything that matters is recorded."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from .values import same
 
 _CHECKING = str(Path(__file__).parent)
 _LIBRARY = str(Path(__file__).parents[1])
-_INSTALLED = tuple({str(Path(os.__file__).parent), sys.prefix, sys.base_prefix} - {"/"})  # in a browser all is below /
+# in a browser everything is below /
+_INSTALLED = tuple({str(Path(os.__file__).parent), sys.prefix, sys.base_prefix} - {"/"})
 
 
 @dataclass(frozen=True)
 class Raised:
-    """An error that came instead of a value: its type's name, its message, and the student's line that it came from."""
+    """An error raised in place of a value: the name of its type, its message, and the student's line that raised it."""
 
     kind: str
     message: str = ""
@@ -39,18 +40,18 @@ class Raised:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one call."""
+    """The result of one call."""
 
     case: Case
     value: Any = None
     error: Raised | None = None
-    changed: tuple[int, ...] = ()  # positions of arguments that were written on
+    changed: tuple[int, ...] = ()  # positions of the arguments that the call modified
     library_calls: tuple[str, ...] = ()  # functions of kernelcourse that were called
     printed: str = ""
 
 
 class Answer(ABC):
-    """A function that does not live in this process; whoever holds it can only try it on a case."""
+    """A function that runs elsewhere: all that can be done with it is to try it on a case."""
 
     @abstractmethod
     def try_on(self, case: Case) -> Outcome:
@@ -58,7 +59,7 @@ class Answer(ABC):
 
 
 def call(function: Callable[..., Any] | Answer, case: Case) -> Outcome:
-    """Call the function on the case. What it prints or warns of is kept, not shown: stderr counts as failure."""
+    """Call the function on the case. Its output is kept and not shown: nbgrader takes text on stderr for a failure."""
     if isinstance(function, Answer):
         return function.try_on(case)
     args = case.fresh()
@@ -93,7 +94,7 @@ def _library_calls_noted(calls: list[str]) -> Iterator[None]:
 
 
 def called(frame: FrameType) -> tuple[str, str]:
-    """The module and the name of the function that a frame runs; a definition's wrapper goes by the definition."""
+    """The module and the name of the function that a frame runs; a wrapper has the name of its definition."""
     plain = frame.f_locals.get("plain") if frame.f_globals.get("__name__") == seam.__name__ else None
     if plain is not None:
         return plain.__module__, plain.__qualname__
@@ -102,7 +103,7 @@ def called(frame: FrameType) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def watched(note: Callable[[FrameType, str, Any], None]) -> Iterator[None]:
-    """Within it `note` is told of every call. A profiler that is running, that of %prun say, goes on."""
+    """In this context `note` receives every call. A profiler that is already running, such as %prun's, goes on."""
     previous: Any = sys.getprofile()
     if previous is not None and sys.gettrace() is None:
         sys.settrace(note)
@@ -121,7 +122,7 @@ def watched(note: Callable[[FrameType, str, Any], None]) -> Iterator[None]:
 
 
 def describe(error: BaseException) -> Raised:
-    """What a report needs to know of an error."""
+    """What a report needs to know about an error."""
     not_written = isinstance(error, NotImplementedError)
     return Raised(type(error).__name__, _message(error), student_line(error), not_written)
 
@@ -134,9 +135,9 @@ def _message(error: BaseException) -> str:
 
 
 def student_line(error: BaseException) -> str:
-    """The line of the student's own code where the error came from, or nothing if it cannot be told.
+    """The line of the student's own code where the error came from, or an empty string if it is not known.
 
-    Frames of installed packages and of these checks are no help to a student; the deepest of the others is.
+    Frames of installed packages and of these checks do not help a student; the deepest of the others does.
     """
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_students(frame.filename)]
     if not frames or not frames[-1].line:

@@ -16,16 +16,16 @@ from .values import fresh, size
 
 @dataclass(frozen=True)
 class Case:
-    """One input: its arguments, in order, and a word on what is special about it."""
+    """One input: its arguments, in order, and a label that says what is special about it."""
 
     args: tuple[Any, ...]
     label: str = ""
     strided: bool = False  # arrays that are views with gaps, as slices of a larger table are
-    frozen: bool = False  # arrays that refuse to be written to
-    keywords: dict[str, Any] = field(default_factory=dict)  # for what is passed by name
+    frozen: bool = False  # read-only arrays
+    keywords: dict[str, Any] = field(default_factory=dict)  # arguments passed by name
 
     def fresh(self) -> tuple[Any, ...]:
-        """The arguments as new objects, so that a function that writes on them spoils nobody else's."""
+        """The arguments as new objects, so that a function that modifies them affects no other call."""
         return tuple(fresh(arg, self._lay_out) for arg in self.args)
 
     def _lay_out(self, array: np.ndarray) -> np.ndarray:
@@ -40,7 +40,7 @@ class Case:
 
 
 def with_layouts(cases: Iterable[Case]) -> Iterator[Case]:
-    """The cases, then the largest once more as non-contiguous and once as read-only arrays."""
+    """The cases, then the largest case again with non-contiguous and with read-only arrays."""
     cases = [replace(case, args=tuple(fresh(arg, _in_64_bits) for arg in case.args)) for case in cases]
     yield from cases
     largest = max(cases, key=lambda case: case.size)
@@ -50,12 +50,12 @@ def with_layouts(cases: Iterable[Case]) -> Iterator[Case]:
 
 
 def _in_64_bits(array: np.ndarray) -> np.ndarray:
-    """Whole numbers as a computer has them: numpy in a browser makes them of 32 bits, where large ones overflow."""
+    """Whole numbers of 64 bits, as on a computer: in a browser numpy uses 32 bits, and large numbers overflow."""
     return array.astype(np.int64) if array.dtype == np.int32 else array
 
 
 def case_generator(seed: int, piece: str, *, hidden: bool) -> np.random.Generator:
-    """The generator of a piece's cases: its own for every piece, so that no piece shifts another's inputs.
+    """The generator of a piece's cases. Each piece has its own, so that no piece shifts the inputs of another.
 
     Hidden cases also depend on the environment variable KERNELCOURSE_HIDDEN_SEED, which an instructor keeps secret.
     """

@@ -52,11 +52,11 @@ class Checks:
         self._last: dict[str, Result] = {}  # of the pieces that were tried
 
     def __call__(self, **answers: Callable[..., Any]) -> Verdict:
-        """Hold the answers against the reference; raise `CheckFailed` if none of them is right."""
+        """Compare the answers with the reference; raise `CheckFailed` if none of them is right."""
         return self._judge(answers, hidden=False)
 
     def hidden(self, **answers: Callable[..., Any]) -> Verdict:
-        """The same on hidden cases, with a report that does not show them."""
+        """The same check on hidden cases, with a report that does not show them."""
         return self._judge(answers, hidden=True)
 
     def passed(self, *pieces: str) -> bool:
@@ -89,12 +89,12 @@ class Checks:
         return self._verdict(results)
 
     def examine(self, name: str, answer: Any, *, hidden: bool, thought: int = STEPS) -> Result:
-        """Hold one answer against its piece; a diagnosis may take `thought` steps."""
+        """Check one answer; a diagnosis may take `thought` steps."""
         rng = case_generator(self.seed, name, hidden=hidden)
         return self.pieces[name].examine(answer, rng, hidden=hidden, steps=thought)
 
     def final(self, **answers: Callable[..., Any]) -> Verdict:
-        """The verdict that grading gives: on the visible cases, then on hidden ones if these are right."""
+        """The verdict that grading gives: on the visible cases and, if they are right, on the hidden ones."""
         results = []
         for name, answer in answers.items():
             seen = self._within_time(name, answer, hidden=False)
@@ -109,9 +109,9 @@ class Checks:
         raise CheckFailed(Verdict(results))
 
     def _within_time(self, name: str, answer: Callable[..., Any], *, hidden: bool, thought: int = STEPS) -> Result:
-        """The verdict on one piece, within its time, with the way to the book."""
+        """The verdict on one piece, within its time limit, with links to the book."""
         piece = self.pieces[name]
-        home = piece.mistakes[0].wrong.__module__ if piece.mistakes else ""  # mistakes stand in the catalogue
+        home = piece.mistakes[0].wrong.__module__ if piece.mistakes else ""  # the catalogue defines the mistakes
         try:
             with time_limit(self.seconds):
                 result = self.examine(name, answer, hidden=hidden, thought=thought)
@@ -131,7 +131,7 @@ class Checks:
             )
 
     def _followed_through(self, result: Result, answer: Callable[..., Any]) -> Result:
-        """Say so if an answer is wrong only because it calls another one that is."""
+        """Say so if an answer is wrong only because it calls another answer that is wrong."""
         if result.passed or not isinstance(answer, FunctionType):
             return result
         called = [
@@ -168,12 +168,12 @@ _FOLDER: ContextVar[Path | None] = ContextVar("the folder of an assignment's sou
 
 
 class NoChecks(LookupError):
-    """A notebook whose checks are nowhere to be found, or cannot be used."""
+    """A notebook whose checks cannot be found or cannot be used."""
 
 
 @contextmanager
 def checks_in(folder: Path) -> Iterator[None]:
-    """Within it `catalogue` takes the `checks.py` of this folder, if there is one: the instructor's side uses it."""
+    """In this context `catalogue` uses the `checks.py` of this folder, if any: instructors' commands need it."""
     token = _FOLDER.set(folder)
     try:
         yield
@@ -184,8 +184,8 @@ def checks_in(folder: Path) -> Iterator[None]:
 def catalogue(notebook: str) -> Any:
     """The catalogue of a notebook, by its name without the ending.
 
-    It is the `checks.py` beside the notebook's source; where that is not at hand, the file `<notebook>.checks.json`
-    that came with the notebook; else a module of this package.
+    It is the `checks.py` beside the notebook's source; without that file, the `<notebook>.checks.json` that came
+    with the notebook; without either, a module of this package.
 
     >>> catalogue("dual-representation").__name__
     'kernelcourse.checking.dual_representation'
@@ -207,7 +207,7 @@ def catalogue(notebook: str) -> Any:
 
 
 def has_pieces(notebook: str) -> bool:
-    """Whether a notebook has a catalogue; one with plain assertions only does without."""
+    """Whether a notebook has a catalogue; a notebook with only plain assertions needs none."""
     try:
         return hasattr(catalogue(notebook), "PIECES")
     except NoChecks as error:
@@ -217,7 +217,7 @@ def has_pieces(notebook: str) -> bool:
 
 
 def load_checks(path: Path) -> ModuleType:
-    """The module that a file of checks is; it is run once as long as it stays the same."""
+    """A file of checks as a module; it is run again only if it has changed."""
     content = path.read_bytes()
     name = f"checks_{hashlib.sha256(content).hexdigest()[:16]}"
     known = sys.modules.get(name)

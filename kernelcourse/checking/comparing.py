@@ -1,4 +1,4 @@
-"""Comparing what came with what was expected: kind and shape first, then values."""
+"""Compare a result with the expected one: kind and shape first, then values."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import numpy as np
 
 from .values import Frame, Sparse, aligned, by_value, same
 
-_SINGLE = 100  # times the spacing of float32 or float16: what is computed in them has no more digits
+_SINGLE = 100  # times the spacing of float32 or float16: results computed in them have no more digits
 _SHORT = {np.dtype(np.float16), np.dtype(np.float32)}
 
 
 def difference(got: Any, want: Any, tolerance: float) -> str:
-    """Say what is wrong with `got`, or return nothing if it is `want` up to the tolerance.
+    """Say what is wrong with `got`, or return an empty string if it equals `want` within the tolerance.
 
-    Numbers may differ by `tolerance * max(1, largest wanted magnitude)`, wherever they stand, those in single precision
-    by what it loses; whole numbers, texts and truth values may not. A list does for an array or a tuple, a whole number
-    for a float of the same value; a number does not for an array of equal numbers, nor for True.
+    Floats may differ by `tolerance * max(1, largest expected magnitude)`, and by more in single precision; whole
+    numbers, texts and truth values may not differ. A list is accepted for an array or a tuple, and a whole number for a
+    float of the same value; a number is not accepted for an array of equal numbers, nor for True.
 
     >>> difference(np.zeros((2, 1)), np.zeros(2), 1e-9)
     'The shape is (2, 1), but (2,) is expected.'
@@ -47,7 +47,7 @@ def difference(got: Any, want: Any, tolerance: float) -> str:
 
 
 def vague(problem: str) -> str:
-    """What may be said of a hidden input: nothing that a student's function could choose in order to tell it.
+    """What may be said about a hidden input: nothing that a student's function could choose to reveal it.
 
     >>> vague("The shape is (0, 31415926), but (2,) is expected.")
     'The shape is not the one that is expected.'
@@ -75,7 +75,7 @@ def _plain_difference(got: Any, want: Any) -> str:
         return f"It returned {_kind(got)}, but {kind} is expected."
     if got == want:
         return ""
-    return "The answer is the other one." if wanted == _TRUTH else "The text differs."
+    return "The opposite answer is expected." if wanted == _TRUTH else "The text differs."
 
 
 _TRUTH = (bool, np.bool_)
@@ -141,12 +141,12 @@ def _set_difference(got: Any, want: set[Any] | frozenset[Any], tolerance: float)
             missing.remove(item)
             extra.remove(twin)
     if missing:
-        return f"{_named(missing[0])} is missing in the set."
+        return f"{_named(missing[0])} is missing from the set."
     return f"{_named(extra[0])} does not belong in the set." if extra else ""
 
 
 def _named(item: Any) -> str:
-    """An entry in quotes, so that `vague` knows it for one that a student may have chosen."""
+    """An entry in quotes, by which `vague` recognises text that a student may have chosen."""
     return repr(item)[:80] if isinstance(item, str) else f"'{repr(item)[:80]}'"
 
 
@@ -175,7 +175,7 @@ def _frame_difference(got: Any, want: Frame, tolerance: float) -> str:
 
 
 def _with_gaps(column: Any) -> Any:
-    """A column of numbers as floats, so that a column with a gap can be told from one without by its values alone."""
+    """A column of numbers as floats: a missing entry changes the type of a column, and only its values should count."""
     return column.astype(float) if isinstance(column, np.ndarray) and column.dtype.kind in "biuf" else column
 
 
@@ -219,7 +219,7 @@ def _numeric(value: Any) -> np.ndarray:
 def _array_difference(got: Any, want: Any, tolerance: float) -> str:
     try:
         want = _numeric(want)
-    except (TypeError, ValueError):  # what stayed in a sandbox, of a mistake
+    except (TypeError, ValueError):  # a mistake's value that could not leave the sandbox
         return f"It returned {_kind(got)}, but what is expected cannot be compared."
     if isinstance(got, (Sparse, Frame)):
         return f"It returned {_kind(got)}, but an array is expected."
@@ -227,7 +227,7 @@ def _array_difference(got: Any, want: Any, tolerance: float) -> str:
         array = _numeric(got)
     except ValueError:
         return "It returned rows of different lengths, but a rectangular array is expected."
-    except TypeError:  # what stayed in a sandbox
+    except TypeError:  # a value that could not leave the sandbox
         array = np.array(None)
     if want.dtype.kind not in "biufc":
         return f"It returned {_kind(got)}, but what is expected cannot be compared."
@@ -245,7 +245,7 @@ def _array_difference(got: Any, want: Any, tolerance: float) -> str:
 
 def _number_difference(array: np.ndarray, want: np.ndarray, tolerance: float) -> str:
     for dtype in {want.dtype, array.dtype} & _SHORT:
-        if dtype == np.float32 or dtype == want.dtype:  # float16 is too coarse for an answer that need not be
+        if dtype == np.float32 or dtype == want.dtype:  # float16 is too coarse unless the reference uses it
             tolerance = max(tolerance, _SINGLE * float(np.finfo(dtype).eps))
     kind = complex if "c" in (array.dtype.kind, want.dtype.kind) else float
     array, want = array.astype(kind), want.astype(kind)

@@ -1,6 +1,6 @@
-"""Drawing the cases of a check: visible ones in the catalogue's order, hidden ones in no order that can be known.
+"""Draw the cases of a check: visible ones in the catalogue's order, hidden ones in an order that nobody can know.
 
-A function that answers by counting its calls, or from a table of what it was once asked, is right by chance only.
+A function that answers by counting its calls, or from a table of earlier inputs, is right only by chance.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .cases import Case, with_layouts
 
 @dataclass(frozen=True)
 class AsDrawn:
-    """Cases that were drawn before, in the order and the layouts that they then had."""
+    """Cases that were drawn before, in the order and the layouts that they had then."""
 
     cases: tuple[Case, ...]
 
@@ -26,8 +26,8 @@ class AsDrawn:
 def drawn(
     cases: Callable[[np.random.Generator], Iterable[Case]], rng: np.random.Generator, *, hidden: bool
 ) -> list[Case]:
-    """The cases with their layouts. Hidden ones are all kinds once, some of them again, as many and in such an order
-    as the generator says; so nobody knows how many of them have which answer.
+    """The cases with their layouts. Hidden ones include every kind once and some kinds twice; the generator decides how
+    many and in which order. So nobody can know how many of them have which answer.
     """
     if isinstance(cases, AsDrawn):
         return list(cases(rng))

@@ -1,4 +1,4 @@
-"""A limit on an answer's time: a check of an endless loop ends by itself.
+"""A time limit for answers, so that the check of an endless loop ends by itself.
 
 Where Python has SIGALRM (Linux, macOS) an alarm looks at the clocks ten times a second. Elsewhere (Windows, a browser,
 a thread) a trace function looks at them while lines of the student's code run. Neither can end a single call inside
@@ -19,21 +19,21 @@ from typing import Any
 from .calling import is_students
 
 VARIABLE = "KERNELCOURSE_SECONDS"
-PATIENCE = 5  # times as many seconds by the clock, as for a cell that is graded
+PATIENCE = 5  # seconds of wall-clock time for each second of processor time, as in grading
 _TICK = 0.1
 
 
 class TookTooLong(BaseException):
-    """The time is up. No `Exception`: an answer that catches those must not catch this one."""
+    """The time is up. It is not an `Exception`: an answer that catches those must not catch this."""
 
 
 def own_time() -> float:
-    """Seconds of this thread's own time. A browser has no such clock, and its Python is about ten times slower."""
+    """Processor seconds of this thread. A browser has no such clock, and its Python is about ten times slower."""
     return time.thread_time() if hasattr(time, "thread_time") else time.monotonic() / 10
 
 
 def seconds_per_piece() -> float:
-    """The processor time that the calls of one function may take in a check; the environment may say otherwise."""
+    """The processor time that the calls of one function may take in a check; an environment variable can change it."""
     text = os.environ.get(VARIABLE, "")
     try:
         seconds = float(text or 10)
@@ -46,10 +46,10 @@ def seconds_per_piece() -> float:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise `TookTooLong` in what runs within once it has used so much processor time.
+    """Raise `TookTooLong` in the enclosed code once it has used this much processor time.
 
-    By the clock it may take `PATIENCE` times as long: on a busy machine an honest answer waits for its turn. A browser
-    has no clock for processor time, which stays at 0 there; so the other one decides.
+    In wall-clock time it may take `PATIENCE` times as long: on a busy machine an honest answer waits for its turn.
+    A browser does not count processor time, which stays at 0 there, so wall-clock time decides.
     """
     cpu, clock = time.process_time(), time.monotonic()
     patience = PATIENCE if cpu > 0 else 1
@@ -72,7 +72,7 @@ def _watch(look: Callable[..., None]) -> AbstractContextManager[None]:
         return _traced(look)
     try:
         previous = signal.signal(signal.SIGALRM, look)
-    except ValueError:  # only the main thread may do that
+    except ValueError:  # only the main thread may set a handler
         return _traced(look)
     return _alarmed(previous)
 

@@ -27,7 +27,7 @@ CALLED_THE_LIBRARY = "called the library"
 
 @dataclass(frozen=True)
 class Mistake:
-    """A usual wrong answer, and what to tell whoever gave it."""
+    """A common wrong answer, and the hint for it."""
 
     wrong: Callable[..., Any]
     hint: str
@@ -39,10 +39,10 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Piece:
-    """A function to write, held against a reference on many inputs.
+    """A function to write, compared with a reference on many inputs.
 
     `cases(rng)` yields the inputs; the largest is tried again as non-contiguous and as read-only arrays. Answers may
-    differ from the reference by `tolerance * max(1, largest magnitude)`, for the reason stated. `allows` names the
+    differ from the reference by `tolerance * max(1, largest magnitude)`, for the stated reason. `allows` names the
     functions of the library that an answer may call. Where several answers are right, `settle(got, want)` returns
     `want` for each of them, and otherwise what it got.
     """
@@ -61,7 +61,7 @@ class Piece:
 
     @property
     def notebook(self) -> str:
-        """The name of the catalogue that the piece stands in."""
+        """The name of the catalogue that the piece belongs to."""
         return self.cases.__module__.rpartition(".")[2]
 
     @engine("off")  # the same verdict on every machine
@@ -73,9 +73,9 @@ class Piece:
         hidden: bool = False,
         steps: int = STEPS,
     ) -> Result:
-        """Try the function on all cases and say what is wrong, or that nothing is.
+        """Try the function on all cases and say what is wrong with it, if anything.
 
-        A diagnosis, which may take so many steps, is for functions of this process and for visible cases only.
+        A diagnosis, of at most `steps` steps, is made only for functions of this process and on visible cases.
         """
         outcomes = [call(function, case) for case in drawn(self.cases, rng, hidden=hidden)]
         wanted = [self.reference(*outcome.case.fresh()) for outcome in outcomes]
@@ -118,7 +118,7 @@ class Piece:
         wanted: Sequence[Any],
         hidden: bool,
     ) -> str:
-        """The catalogue's words if it has any, or else what is certain."""
+        """The catalogue's hint if it has one, and otherwise what is certain."""
         if mistake:
             return mistake.hint
         if diagnosis:
@@ -132,14 +132,14 @@ class Piece:
     def _smaller(
         self, outcomes: Sequence[Outcome], wanted: Sequence[Any], wrong: Sequence[int], first: int
     ) -> tuple[tuple[str, str], ...]:
-        """The smallest input that fails, where another one is shown first."""
+        """The smallest input that fails, if another one is shown first."""
         smallest = min(wrong, key=lambda i: outcomes[i].case.size)
         return self._details(outcomes[smallest], wanted[smallest]) if smallest != first else ()
 
     def _problem(self, outcome: Outcome, want: Any) -> str:
         if outcome.error is not None:
             if outcome.case.frozen and "read-only" in outcome.error.message:
-                return "It tries to write on its argument. Work on a copy."
+                return "It tries to modify its argument. Work on a copy."
             return f"It raised {without_paths(str(outcome.error))}"
         if problem := difference(outcome.value, want, self.tolerance):
             return problem
@@ -170,11 +170,11 @@ class Piece:
         return not difference(_without_nan(one.value), _without_nan(other.value), self.tolerance)
 
     def argument_names(self) -> list[str]:
-        """The arguments, as the reference calls them."""
+        """The names of the arguments in the reference."""
         return list(inspect.signature(self.reference).parameters)
 
     def _details(self, outcome: Outcome, want: Any) -> tuple[tuple[str, str], ...]:
-        """The input, the expected and the received value, with names, to print one below the other."""
+        """The input, the expected value and the received one, with their names, as rows of a table."""
         rows = [(name, shown(arg)) for name, arg in zip(self.argument_names(), outcome.case.args, strict=True)]
         places = digits(outcome.value, want)
         rows.append(("expected", shown(want, places)))
@@ -193,10 +193,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim to break: a function without arguments that returns a witness, judged by what it has to show.
+    """A claim to break: the student's function takes no arguments and returns a counterexample, the witness.
 
-    `verify(witness)` returns nothing if the witness does its work, and otherwise what is wrong with it. The mistakes
-    are answers that fall short, each with what `verify` says to it.
+    `verify(witness)` returns an empty string if the witness breaks the claim, and otherwise what is wrong with it. The
+    mistakes are answers that fall short, each with what `verify` says about it.
     """
 
     name: str
@@ -228,7 +228,7 @@ class Claim:
 
 
 def _without_nan(value: Any) -> Any:
-    """A value in which NaN is a number like another, so that two of them are alike."""
+    """The value with NaN replaced by a number, so that two NaNs count as equal."""
     if isinstance(value, (tuple, list)):
         return type(value)(_without_nan(part) for part in value)
     if isinstance(value, (float, np.floating, np.ndarray)) and np.asarray(value).dtype.kind == "f":
@@ -237,14 +237,14 @@ def _without_nan(value: Any) -> Any:
 
 
 def _nudge(mistake: Mistake | None, diagnosis: Diagnosis | None) -> str:
-    """The first step: where to look. If that is not known of a catalogued mistake, its hint begins at once."""
+    """The first step: where to look. If this is not known for a catalogued mistake, its hint begins at once."""
     if diagnosis:
         return diagnosis.nudge
     return _beginning(mistake.hint) if mistake else ""
 
 
 def _beginning(hint: str) -> str:
-    """As many sentences of a hint as a first step may have words."""
+    """The first sentences of a hint, with at most `WORDS` words."""
     sentences = re.split(r"(?<=[.?!])\s+(?=[A-Z])", hint)
     while len(sentences) > 1 and len(" ".join(sentences).split()) > WORDS:
         sentences.pop()
@@ -252,7 +252,7 @@ def _beginning(hint: str) -> str:
 
 
 def _cannot_be_judged(piece: Piece | Claim, outcomes: Sequence[Outcome], hidden: bool) -> Result | None:
-    """The report on an answer that is still missing, or that hands the work to the library."""
+    """The report on an answer that is still missing, or that leaves the work to the library."""
     problem = hint = mistake = ""
     if any(outcome.error is not None and outcome.error.not_written for outcome in outcomes):
         problem = "It is not written yet."

@@ -1,8 +1,8 @@
 """Plain data as JSON: numbers, texts, arrays, sparse matrices, data frames, and lists, tuples, sets and dicts of these.
 
 Nothing that comes out of a sandbox or a file is executed or trusted: what is not plain data arrives as an `Unknown`,
-which refuses whatever is asked of it. Pickle would execute it; msgpack, msgspec and cbor2 have no limit on depth,
-number and colliding keys.
+which raises an error in every operation. Pickle would execute it; msgpack, msgspec and cbor2 do not limit the depth,
+the number of values or colliding keys.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from .values import Frame, Sparse, by_value
 DEEPEST = 16  # lists within lists
 MOST = 200_000  # values in one message; arrays count as one
 LARGEST = 32_000_000  # bytes of one message
-_ENTRIES = 1_000  # of a dict: whoever chooses the keys can make each collide with all others
+_ENTRIES = 1_000  # of a dict: an attacker who chooses the keys can make them all collide
 _NUMBERS = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"}
 
 
 class NotPlain(ValueError):
-    """A message from a sandbox that is no plain data, too large or too deep."""
+    """A message from a sandbox that is not plain data, or is too large or too deep."""
 
 
 def readable(value: Any, most: int) -> str:
-    """The value as text that can be written to a file: half a surrogate pair cannot.
+    """The value as text that can be written to a file, which half a surrogate pair cannot.
 
     >>> readable("a\\ud800b", 2)
     'a?'
@@ -41,7 +41,7 @@ def readable(value: Any, most: int) -> str:
 
 
 class Opaque:
-    """Comparison, truth, iteration, conversion and arithmetic raise, where Python would have an answer of its own."""
+    """Comparison, truth, iteration, conversion and arithmetic raise an error, where Python would have a default."""
 
     __hash__ = None  # type: ignore[assignment]
     __array_ufunc__ = None
@@ -58,17 +58,17 @@ class Opaque:
 
 
 class Unknown(Opaque):
-    """A value that stayed in the sandbox."""
+    """A value that could not leave the sandbox."""
 
 
 def unknown(kind: str) -> Unknown:
-    """An `Unknown` whose type bears the name of the student's, for the report."""
+    """An `Unknown` whose type has the name of the student's type, for the report."""
     name = kind if re.fullmatch(r"[A-Za-z_]\w{0,60}", kind) else "Unknown"
     return type(name, (Unknown,), {})()
 
 
 def encode(value: Any, depth: int = 0) -> Any:
-    """The value as JSON; what is not plain is named by its type only."""
+    """The value as JSON; of what is not plain only the type is named."""
     if value is None or type(value) in (bool, str):
         return value
     value = by_value(value)
@@ -124,7 +124,7 @@ def _encode_array(value: Any) -> Any:
 
 
 class _Decoder:
-    """Turns JSON back into values, and counts them."""
+    """Turn JSON back into values, and count them."""
 
     def __init__(self, named: bool) -> None:
         self.left = MOST
@@ -167,16 +167,16 @@ class _Decoder:
     def _texts(self, code: dict[str, Any]) -> np.ndarray:
         texts = [readable(text, LARGEST) for text in code["texts"] if type(text) is str]
         self.left -= len(texts)
-        longest = max(map(len, texts), default=1)  # every entry of an array takes as much memory
+        longest = max(map(len, texts), default=1)  # every entry of the array takes that much memory
         if self.left < 0 or len(texts) != len(code["texts"]) or 4 * longest * len(texts) > LARGEST:
-            raise NotPlain("no array of texts")
+            raise NotPlain("not an array of texts")
         return np.array(texts, dtype=f"U{max(longest, 1)}").reshape(_shape(code))
 
 
 def decode(code: Any, *, named: bool = True) -> Any:
-    """The value that `encode` made JSON of; raises `NotPlain` for whatever else may come.
+    """The value that `encode` turned into JSON; raise `NotPlain` for anything else.
 
-    What is unknown bears the name of its type, unless that might tell a secret.
+    An unknown value has the name of its type, unless that might reveal a secret.
 
     >>> decode(encode((1, [2.5, "a"], np.eye(2))))
     (1, [2.5, 'a'], array([[1., 0.], [0., 1.]]))
@@ -190,7 +190,7 @@ def decode(code: Any, *, named: bool = True) -> Any:
 
 
 def _few(entries: Any, keys: Any) -> Any:
-    """The entries, if they are few, or if all keys are texts: Python hashes these with a secret of its own."""
+    """The entries, if they are few or all keys are texts, which Python hashes with a random secret."""
     if len(entries) > _ENTRIES and not all(type(key) is str for key in keys):
         raise NotPlain("a dict or a set with too many entries")
     return entries
@@ -199,18 +199,18 @@ def _few(entries: Any, keys: Any) -> Any:
 def _decode_sparse(shape: Any, where: Any, entries: Any, form: Any, array: Any) -> Sparse:
     sound = type(shape) is list and len(shape) <= 8 and all(type(side) is int and 0 <= side < 2**62 for side in shape)
     if not sound or type(where) is not np.ndarray or type(entries) is not np.ndarray:
-        raise NotPlain("no sparse matrix")
+        raise NotPlain("not a sparse matrix")
     inside = where.dtype == np.int64 and where.shape == (entries.size, len(shape)) and entries.ndim == 1
     if not inside or not ((where >= 0) & (where < np.array(shape, dtype=np.int64))).all():
         raise NotPlain("a sparse matrix with entries outside")
     if form not in ("csr", "csc", "coo", "lil", "dok", "dia", "bsr"):
-        raise NotPlain("no format of a sparse matrix")
+        raise NotPlain("not a format of sparse matrices")
     return Sparse(tuple(shape), where, entries, form, array is True)
 
 
 def _decode_frame(columns: Any, index: Any, data: Any, kinds: Any, series: Any) -> Frame:
     if not all(type(part) is list for part in (columns, index, data, kinds)):
-        raise NotPlain("no data frame")
+        raise NotPlain("not a data frame")
     long = all(type(part) in (list, np.ndarray) and len(part) == len(index) for part in data)
     if not long or not len(columns) == len(data) == len(kinds) or not all(type(kind) is str for kind in kinds):
         raise NotPlain("a data frame whose columns do not fit")
@@ -220,13 +220,13 @@ def _decode_frame(columns: Any, index: Any, data: Any, kinds: Any, series: Any) 
 def _shape(code: dict[str, Any]) -> tuple[int, ...]:
     shape = tuple(code["shape"])
     if len(shape) > 8 or not all(type(side) is int and side >= 0 for side in shape):
-        raise NotPlain("no shape of an array")
+        raise NotPlain("not the shape of an array")
     return shape
 
 
 def _decode_array(code: dict[str, Any]) -> Any:
     if code["dtype"] not in _NUMBERS:
-        raise NotPlain("no array of numbers")
+        raise NotPlain("not an array of numbers")
     shape = _shape(code)
     dtype = np.dtype("<" + code["dtype"])
     data = base64.b64decode(code["array"], validate=True)

@@ -1,4 +1,4 @@
-"""How far a student is: the pieces of an assignment, which of them are right, and the points."""
+"""A student's progress: the pieces of an assignment, which of them are right, and the points."""
 
 from __future__ import annotations
 

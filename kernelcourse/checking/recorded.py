@@ -1,6 +1,6 @@
 """Checks from a file: what the references and the usual mistakes return on the cases, without their code.
 
-Students of a course of its own get it beside the notebook. `kernelcourse release` writes it.
+Students of a course other than this book's get the file with the notebook. `kernelcourse release` writes it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HIDDEN_ENDING = ".hidden.json"
 
 
 class Recorded(Answer):
-    """A function of which no more is known than what came of some calls."""
+    """A function of which only the results of some calls are known."""
 
     def __init__(self, name: str, parameters: list[str], outcomes: list[Outcome]) -> None:
         self.__name__ = name
@@ -63,7 +63,7 @@ class RecordedCatalogue:
 
 
 class RecordedChecks(Checks):
-    """Checks on recorded cases; those of hidden cases are there once they were revealed."""
+    """Checks on recorded cases, and on hidden ones once these have been revealed."""
 
     def __init__(self, catalogue: RecordedCatalogue) -> None:
         super().__init__(catalogue.PIECES, seed=catalogue.seed)
@@ -78,7 +78,7 @@ class RecordedChecks(Checks):
 
 
 def recorded_checks(folder: Path, notebook: str) -> RecordedCatalogue | None:
-    """The checks that came with a notebook, if a file of them lies in its folder."""
+    """The checks that came with a notebook, if its folder contains a file of them."""
     path = folder / f"{notebook}{ENDING}"
     if not path.is_file():
         return None

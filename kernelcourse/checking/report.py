@@ -1,4 +1,4 @@
-"""What a check says: a green line, a readable box, or both with the points in between."""
+"""What a check shows: a green line for a right answer, a box with a hint for a wrong one."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Result:
     mistake: str = ""
     hidden: bool = False
     links: Links = NO_LINKS
-    nudge: str = ""  # the first step; with one, the hint waits until it is asked for
-    smaller: tuple[tuple[str, str], ...] = ()  # the smallest input that fails, where another is shown
+    nudge: str = ""  # the first step; if there is one, the hint is shown on request
+    smaller: tuple[tuple[str, str], ...] = ()  # the smallest input that fails, if another one is shown
     diagnosis: Diagnosis | None = None
 
     @property
@@ -62,7 +62,7 @@ class Result:
 
     @property
     def text(self) -> str:
-        """The verdict as plain text: the whole of it, but for what waits to be asked for."""
+        """The verdict as plain text, except for what is shown on request."""
         if self.passed:
             return self.title
         body = [textwrap.fill(self.problem, 100), *_listed(self.details)]
@@ -88,7 +88,7 @@ class Result:
 
     @property
     def html(self) -> str:
-        """The verdict as a line or a box that reads in light and dark pages alike."""
+        """The verdict as a line or a box that is readable on light and dark pages."""
         if self.passed:
             return f'<div style="color:{_GREEN};background:#eef7ef;padding:.3em .8em">{escape(self.title)}</div>'
         hint = f"<p><b>Hint:</b> {self._linked(self.nudge or self.hint)}</p>" if self.nudge or self.hint else ""
@@ -96,7 +96,7 @@ class Result:
             example = f"<p>A smaller input on which it fails:</p>{_table(self.smaller)}" if self.smaller else ""
             why = f"<p>{self._linked(self.hint)}</p>" if self.hint and self.hint != self.nudge else ""
             hint += f"<details><summary>Why?</summary>{why}{example}</details>"
-        # an error's text may be a formula, and a formula may be a link: MathJax leaves <pre> alone
+        # the text of an error may be a formula, and a formula may contain a link: MathJax leaves <pre> alone
         wrapped = '<pre style="margin:1em 0;padding:0;border:0;color:inherit;background:none;font:inherit;'
         problem = f'{wrapped}white-space:pre-wrap">{escape(self.problem)}</pre>'
         return (
@@ -164,11 +164,11 @@ def shown(value: Any, digits: int = 5) -> str:
         return f"{text}  shape {value.shape}{dtype}" if value.ndim else text
     if isinstance(value, (float, np.floating)):
         return f"{value:.{digits + 1}g}"
-    return repr(value).replace(", dtype=int64", "")[:300]  # which a browser's numpy adds
+    return repr(value).replace(", dtype=int64", "")[:300]  # added by numpy in a browser
 
 
 class Verdict:
-    """The results of a check, which know how to show themselves in a notebook and in a terminal."""
+    """The results of a check, which display themselves in a notebook and in a terminal."""
 
     def __init__(self, results: Sequence[Result]) -> None:
         self.results = tuple(results)
@@ -200,14 +200,14 @@ class Verdict:
 
 
 class Passed(Verdict):
-    """All is right. Shown without being a cell's result, which nbgrader takes as full marks."""
+    """Everything is right. The verdict is displayed and not returned: nbgrader gives full marks for no result."""
 
     def _ipython_display_(self) -> None:
         _display(self)
 
 
 class Partial(Verdict):
-    """Some parts are right. The box is shown; the cell's result is the number of points, which nbgrader takes."""
+    """Some parts are right. The box is displayed; the result of the cell is the number of points, for nbgrader."""
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         _display(self)
@@ -218,7 +218,7 @@ class Partial(Verdict):
 
 
 class Why:
-    """What `check.why` says; the output keeps that it was asked for."""
+    """What `check.why` says; the output records that it was asked for."""
 
     def __init__(self, result: Result) -> None:
         self.result = result
@@ -232,7 +232,7 @@ class Why:
 
 
 class CheckFailed(AssertionError):
-    """Nothing is right yet. In a notebook a box instead of a traceback; nbgrader takes any error as no points."""
+    """Nothing is right yet. A notebook shows a box instead of a traceback; nbgrader gives no points for an error."""
 
     def __init__(self, verdict: Verdict) -> None:
         super().__init__(verdict.text)

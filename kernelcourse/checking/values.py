@@ -1,7 +1,7 @@
-"""Plain values: copied, compared exactly and measured, whatever they are made of.
+"""Copy, compare and measure plain values, whatever they are made of.
 
-Sparse matrices and data frames are known by their class's name and kept as a `Sparse` or a `Frame`, so that neither
-scipy nor pandas is imported unless a function is to be called with one.
+Sparse matrices and data frames are recognised by the name of their class and kept as a `Sparse` or a `Frame`, so that
+neither scipy nor pandas is imported unless a function is to be called with one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """A sparse matrix by value: the entries that are stored, and where they stand."""
+    """A sparse matrix by value: its stored entries and their positions."""
 
     shape: tuple[int, ...]
     where: np.ndarray  # one row of indices per entry
@@ -27,7 +27,7 @@ class Sparse:
     array: bool = False  # scipy's sparse arrays multiply like arrays, its sparse matrices like matrices
 
     def made(self) -> Any:
-        """The matrix as scipy has it."""
+        """The matrix as a scipy object."""
         from scipy import sparse
 
         kind = "array" if self.array else "matrix"
@@ -46,8 +46,8 @@ class Frame:
     series: bool = False
 
     def made(self) -> Any:
-        """The data frame as pandas has it."""
-        pd = import_module("pandas")  # no requirement of ours: whoever passes a data frame has it
+        """The data frame as a pandas object."""
+        pd = import_module("pandas")  # not a requirement: a caller who passes a data frame has it
 
         data = {i: pd.Series(fresh(column), index=self.index) for i, column in enumerate(self.data)}
         for i, kind in enumerate(self.kinds):
@@ -94,7 +94,7 @@ def _frame(value: Any) -> Frame:
 
 
 def aligned(one: Sparse, other: Sparse) -> tuple[np.ndarray, np.ndarray]:
-    """The entries of two sparse matrices wherever one of them has any; what is stored twice adds up."""
+    """The entries of two sparse matrices wherever one of them has any; duplicate entries are added up."""
     places, inverse = np.unique(np.concatenate([one.where, other.where]), axis=0, return_inverse=True)
     inverse = inverse.ravel()
     sums = []
@@ -106,7 +106,7 @@ def aligned(one: Sparse, other: Sparse) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fresh(value: Any, lay_out: Callable[[np.ndarray], np.ndarray] = np.copy) -> Any:
-    """A copy that shares nothing which can be written on; `lay_out` copies the arrays."""
+    """A copy that shares nothing mutable with the original; `lay_out` copies the arrays."""
     if isinstance(value, np.ndarray):
         return lay_out(value)
     if type(value) in (list, tuple):

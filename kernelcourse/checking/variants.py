@@ -1,8 +1,8 @@
-"""Numbers that are each student's own.
+"""Numbers that differ from student to student.
 
 A file of checks may list `PARAMETERS`: the values that a student's notebook may have, by name. The notebook's seed
-chooses among them. In texts and hints `{{name}}` stands for the value; a reference, a mistake, the cases and what
-verifies a claim get it if they have a keyword-only argument of that name.
+chooses among them. In texts and hints `{{name}}` stands for the value; a reference, a mistake, the cases and the
+verifier of a claim receive it if they have a keyword-only argument of that name.
 
 >>> PARAMETERS = {"degree": range(2, 7)}
 >>> own_values(PARAMETERS, seed=1)
@@ -62,12 +62,12 @@ def checked_parameters(parameters: Any) -> dict[str, Sequence[Any]]:
         if isinstance(choices, (str, bytes)) or not isinstance(choices, Sequence) or not len(choices):
             raise ValueError(f"PARAMETERS: {name} is {choices!r}, expected a list, a tuple or a range of values")
         if strange := [one for one in choices if not isinstance(one, (int, float, str))]:
-            raise ValueError(f"PARAMETERS: {name} can be {strange[0]!r}, expected numbers and texts alone")
+            raise ValueError(f"PARAMETERS: {name} can be {strange[0]!r}, expected only numbers and texts")
     return dict(parameters)
 
 
 def bound(function: Callable[..., Any], values: Mapping[str, Any]) -> Callable[..., Any]:
-    """The function with those values that it has keyword-only arguments for; the function itself if there is none."""
+    """The function with the values filled in that are its keyword-only arguments; the function itself if none are."""
     given = {name: values[name] for name in _takes(function) if name in values}
     if not given:
         return function
@@ -91,8 +91,8 @@ def _takes(function: Callable[..., Any]) -> list[str]:
 def for_seed(piece: Piece | Claim, parameters: Mapping[str, Sequence[Any]], seed: int) -> Piece | Claim:
     """The piece as the student with this seed has it.
 
-    To a piece whose reference takes a parameter, the right answers of other students are mistakes: who copies one is
-    told so.
+    If the reference of a piece takes a parameter, the right answers of other students are mistakes: a student who
+    copies one is told so.
     """
     values = own_values(parameters, seed)
     if not values:
@@ -106,7 +106,7 @@ def for_seed(piece: Piece | Claim, parameters: Mapping[str, Sequence[Any]], seed
 
 
 def telling(verify: Callable[..., str], values: Mapping[str, Any]) -> Callable[[Any], str]:
-    """What verifies a claim, told the values, with the values in what it says."""
+    """The verifier of a claim, with the values as arguments and in its messages."""
     own = bound(verify, values)
 
     @functools.wraps(own)

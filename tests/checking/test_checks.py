@@ -162,7 +162,7 @@ def test_an_answer_that_restores_its_argument_still_meets_read_only_input(check)
         w /= 2
         return result
 
-    assert "tries to write on its argument" in failure(check, scores=answer).problem
+    assert "tries to modify its argument" in failure(check, scores=answer).problem
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_equal_in_meaning_is_equal(got, want):
         ({"a": 1, "b": 2}, {"a": 1}, "The key 'b' is not expected."),
         ({"a": 1}, {"a": 2}, "Under the key 'a': The value is off by 1."),
         ([("a", 1)], {"a": 1}, "a dict is expected"),
-        ({1, 2}, {1, 3}, "'3' is missing in the set."),
+        ({1, 2}, {1, 3}, "'3' is missing from the set."),
         ({1, 2, 3}, {1, 3}, "'2' does not belong in the set."),
         ([1], {1}, "a set is expected"),
         (10**30 + 1, 10**30, "The value is off by 1."),

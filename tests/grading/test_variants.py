@@ -116,7 +116,7 @@ def test_references_cases_mistakes_and_hints_have_the_students_own_values():
         ({"not a name": [1]}, "cannot be the name of an argument"),
         ({"word": "abc"}, "expected a list, a tuple or a range"),
         ({"none": []}, "expected a list, a tuple or a range"),
-        ({"pair": [(1, 2)]}, "expected numbers and texts alone"),
+        ({"pair": [(1, 2)]}, "expected only numbers and texts"),
     ],
 )
 def test_parameters_that_cannot_be_used_are_refused_in_words(parameters, words):

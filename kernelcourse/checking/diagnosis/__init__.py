@@ -1,8 +1,8 @@
-"""Why an answer is wrong, told from what it does.
+"""Explain why an answer is wrong by what it does.
 
-Every sentence is a fact that was tried on all public inputs: a change of the reference that gives exactly the student's
-results, a change of the student's own text that makes it right, what wrong and right results have in common, what they
-depend on, where they agree. Hidden inputs never come here, nor do answers that live in a sandbox.
+Every sentence states a fact that was checked on all public inputs: a change of the reference that gives exactly the
+student's results, a change of the student's own code that makes it right, what wrong and right results have in common,
+what they depend on, where they agree. Hidden inputs and answers in a sandbox are never diagnosed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A student's function with what is known of it."""
+    """A student's function with what is known about it."""
 
     piece: Piece
     function: Callable[..., Any]
@@ -103,26 +103,26 @@ def diagnose(
     *,
     brief: bool = False,
 ) -> Diagnosis | None:
-    """Why the function is wrong, or None if nothing can be said that is certain.
+    """Why the function is wrong, or None if nothing certain can be said.
 
-    A brief one only says where to look: enough if the catalogue says why.
+    A brief diagnosis only says where to look; that is enough if the catalogue says why.
     """
     attempt = Attempt(piece, function, outcomes, wanted, Effort(steps))
     if all(outcome.value is None and outcome.error is None for outcome in outcomes):
-        return None  # the verdict says it
+        return None  # the verdict already says so
     stages: list[Callable[[Attempt], Diagnosis | None]] = [
         *([] if brief else [_failed]),
         _substituted,
         partial(_related, strong=True),
         _multiplied,
         *([] if brief else [_repaired, _far_fetched, _related]),
-        partial(_dependent, growth=not brief),  # rounding can spoil how a result grows; the catalogue knows better
+        partial(_dependent, growth=not brief),  # rounding can hide how a result grows; the catalogue knows better
         *([] if brief else [_conditioned]),
     ]
     quiet = io.StringIO()
     with warnings.catch_warnings(), contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
         warnings.simplefilter("ignore")
-        for stage in stages:  # an answer that behaves one way in a check and another here has no diagnosis
+        for stage in stages:  # an answer that behaves differently here than in the check gets no diagnosis
             with contextlib.suppress(Exception, SystemExit), np.errstate(all="ignore"):
                 if found := stage(attempt):
                     return found
@@ -130,7 +130,7 @@ def diagnose(
 
 
 def _failed(attempt: Attempt) -> Diagnosis | None:
-    """Errors first: whoever meets one has no other question."""
+    """Errors come first: a student who sees one has no other question."""
     failed = [outcome for outcome in attempt.outcomes if outcome.error is not None]
     if not failed or "read-only" in str(failed[0].error):
         return None

@@ -1,4 +1,4 @@
-"""What a function does on public inputs, as a few numbers that can be compared and kept."""
+"""What a function does on public inputs, as a few numbers that can be compared and stored."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from ..piece import Piece
 
 PROJECTIONS = 4
-_ENOUGH = 60  # numbers to compare: then two functions do not agree by chance
+_ENOUGH = 60  # numbers to compare, so that two functions do not agree by chance
 _DRAWS = 5
-_PATIENCE = 3  # inputs that may all fail
+_PATIENCE = 3  # inputs that may fail before one succeeds
 _NAN, _INFINITE, _ERROR = 1234.5678, 4321.8765, 987.654  # what stands for a value that is not a number
 
 
 @dataclass(frozen=True)
 class Probes:
-    """The inputs of a diagnosis: the same for everyone in every term, so that nothing about the graded ones is told."""
+    """The inputs of a diagnosis: the same for everyone in every term, so that they tell nothing about graded ones."""
 
     cases: tuple[Case, ...]
     wanted: tuple[Any, ...]
 
     @cached_property
     def scales(self) -> list[float]:
-        """The largest magnitude that is expected of each input, and 1 at least."""
+        """The largest magnitude expected for each input, but at least 1."""
         numbers = [flat(want) for want in self.wanted]
         return [max(1.0, float(np.abs(one[np.isfinite(one)]).max(initial=0.0))) for one in numbers]
 
@@ -40,7 +40,7 @@ class Probes:
         return [shape(want) for want in self.wanted]
 
     def digest(self) -> int:
-        """A number that changes with the inputs and with what is wanted, to the ninth digit."""
+        """A number that changes with the inputs and the expected results, up to their ninth digit."""
         numbers = [np.round(flat(part), 9) + 0.0 for part in (*(case.args for case in self.cases), *self.wanted)]
         return zlib.crc32(np.concatenate([np.round(part, 6) for part in numbers]).astype(np.float32).tobytes())
 
@@ -116,7 +116,7 @@ def projections(function: Callable[[Case], Any], found: Probes) -> np.ndarray | 
             returned += value is not None
         except TimeoutError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it raises is a behaviour like another
+        except Exception as error:  # noqa: BLE001 - an error is a behaviour like any other
             if "Singular matrix" in str(error):  # rounding decides: another processor may solve it, to other numbers
                 return None
             sums += _ERROR * np.cos(number + np.arange(PROJECTIONS))
@@ -143,5 +143,5 @@ def _weights(number: int, size: int) -> np.ndarray:
 
 
 def same(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    """Which rows of sums agree, up to what is lost in keeping them with seven digits."""
+    """Which rows of sums agree, up to the rounding of stored sums to seven digits."""
     return (np.abs(ours - theirs) <= 2e-6 * (1 + np.abs(theirs))).all(axis=-1)

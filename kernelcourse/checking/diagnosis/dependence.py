@@ -1,4 +1,4 @@
-"""What a result depends on, and how it grows: compared with how it should."""
+"""What a result depends on and how it grows, compared with what is expected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def dependence(
     *,
     growth: bool = True,
 ) -> str:
-    """A sentence on an argument that has no effect, or that has one and should not, or another than it should."""
+    """A sentence on an argument whose effect is missing, unexpected, or different from the expected one."""
     chosen = sorted((case for case in cases if not case.strided and not case.frozen), key=lambda case: -case.size)[
         :_FEW
     ]
@@ -93,7 +93,7 @@ def _effect(
     try:
         yours, yours_then = flat(function(case)), flat(function(other))
         expected, expected_then = flat(reference(*case.fresh())), flat(reference(*other.fresh()))
-    except Exception:  # noqa: BLE001 - a changed input may be none that the function is made for
+    except Exception:  # noqa: BLE001 - the function may not be made for the changed input
         return None
     return _moved(yours, yours_then), _moved(expected, expected_then)
 
@@ -143,13 +143,13 @@ def _ratios(
     try:
         want = _ratio(flat(reference(*case.fresh())), flat(reference(*other.fresh())))
         got = _ratio(flat(function(case)), flat(function(other)))
-    except Exception:  # noqa: BLE001 - a doubled input may be none that the function is made for
+    except Exception:  # noqa: BLE001 - the function may not be made for the doubled input
         return None
     return None if want is None else (got, want)
 
 
 def _ratio(before: np.ndarray, after: np.ndarray) -> float | None:
-    """By what all numbers were multiplied, if it was the same for all."""
+    """The factor by which all numbers were multiplied, if it is the same for all."""
     if before.shape != after.shape or not before.size or np.abs(before).max() < 1e-9:
         return None
     at = int(np.argmax(np.abs(before)))

@@ -1,7 +1,7 @@
 """Small changes of a function: what people get wrong, one at a time.
 
-The same list serves twice. Made in the reference, a change gives the results of a mistake (`fingerprints`); made in a
-student's function, it may be what makes it right (`repair`).
+The same list is used twice. Made in the reference, a change gives the results of a mistake (`fingerprints`); made in a
+student's function, it may make the function right (`repair`).
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ _NUMBERS = (0, 1, 2, 3, 0.5, -1)
 
 @dataclass(frozen=True)
 class Edit:
-    """A change at one place of a tree: what stands there, what takes its place, and what kind of change it is."""
+    """A change at one place of a tree: the old node, the new one, and the kind of change."""
 
     kind: str
     cost: int
@@ -133,7 +133,7 @@ class Edit:
 
     @contextlib.contextmanager
     def made(self) -> Iterator[None]:
-        """The tree with the change; afterwards it is as it was."""
+        """The tree with the change, which is undone afterwards."""
         with contextlib.ExitStack() as stack:
             for edit in (*self.also, self):
                 stack.enter_context(edit._made_here())
@@ -155,7 +155,7 @@ class Edit:
 
 
 def edits(function: ast.FunctionDef, more: Sequence[str] = ()) -> Iterator[Edit]:
-    """Every change of a function's body. `more` are expressions that may stand in the place of others."""
+    """Every change of a function's body. `more` lists expressions that may replace others."""
     found = list(_single(function, more))
     yield from found
     yield from _everywhere(found)
@@ -176,7 +176,7 @@ def _single(function: ast.FunctionDef, more: Sequence[str]) -> Iterator[Edit]:
 
 
 def _everywhere(found: Sequence[Edit]) -> Iterator[Edit]:
-    """The same change at all places that look the same: who forgets a bias once forgets it twice."""
+    """The same change at all places that look the same: a student who forgets a bias once forgets it everywhere."""
     groups: dict[Any, list[Edit]] = {}
     for edit in found:
         if key := _alike(edit):
@@ -190,7 +190,7 @@ def _everywhere(found: Sequence[Edit]) -> Iterator[Edit]:
 
 
 def _alike(edit: Edit) -> Any:
-    """What two changes have in common that one habit leads to, or nothing if it never does."""
+    """What changes that come from one habit have in common, or None for changes that come alone."""
     node = edit.place
     if edit.kind in ("axis", "keyword", "function"):
         return edit.kind, edit.detail
@@ -205,7 +205,7 @@ def _alike(edit: Edit) -> Any:
 
 
 def _growing(function: ast.FunctionDef) -> set[str]:
-    """Lists that a loop adds to: with themselves in them, or gone through by their own loop, they never end."""
+    """Lists that a loop appends to: a loop over such a list, or one that adds the list to itself, would never end."""
     calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
     attributes = [func for func in calls if isinstance(func, ast.Attribute) and func.attr in ("append", "extend")]
     found = {func.value.id for func in attributes if isinstance(func.value, ast.Name)}
@@ -221,7 +221,7 @@ def _in_loops(function: ast.FunctionDef) -> set[int]:
 
 
 def _sizes(function: ast.FunctionDef) -> set[int]:
-    """Exponents, and arguments that set how much is computed: a large number there would never come to an end."""
+    """Exponents, and arguments that set how much is computed: with a large number there a call would never end."""
     found: set[int] = set()
     for node in ast.walk(function):
         large: list[ast.AST] = []
@@ -238,7 +238,7 @@ def _called(node: ast.Call) -> str:
 
 
 def _places(root: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
-    """Statements and expressions that are evaluated, each with where it stands."""
+    """Statements and expressions that are evaluated, each with its position."""
     for field, value in ast.iter_fields(root):
         if field in ("decorator_list", "annotation", "returns", "args", "func", "op", "ops", "ctx") and not (
             field == "args" and isinstance(root, ast.Call)
@@ -296,7 +296,7 @@ def _template(text: str) -> ast.expr:
 
 
 def _filled(text: str, **parts: ast.expr) -> ast.expr:
-    """The expression with nodes in the place of its capital letters."""
+    """The expression with nodes in place of its capital letters."""
 
     class Fill(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -334,7 +334,7 @@ def _with_name(node: ast.expr, operator: type[ast.operator], name: str) -> ast.e
 
 
 def _parts(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Expressions that a larger one is made of, with what falls away."""
+    """The parts of a larger expression, each with what is dropped."""
     if isinstance(node, ast.BinOp):
         yield "right", node.left
         yield "left", node.right
@@ -393,7 +393,7 @@ def _by_type(node: ast.expr) -> Iterator[tuple[str, int, ast.expr, str]]:
 
 
 def _at(node: ast.AST, new: Any) -> Any:
-    """A new node, placed where another one stands; so are its parts that have no place yet."""
+    """A new node at the position of another one; its parts without a position get the same one."""
     if "lineno" in new._attributes and not hasattr(new, "lineno"):
         ast.copy_location(new, node)
     for child in ast.iter_child_nodes(new):
@@ -506,12 +506,12 @@ def _of_loop(node: ast.For | ast.While, edit: Any) -> Iterator[Edit]:
         order = _filled(f"{NUMPY}.array(list(E), dtype=object)[::-1]", E=node.iter)
         yield edit("backwards", 1, _at(node, ast.For(node.target, order, node.body, node.orelse)))
     last = node.body[-1]
-    if len(node.body) > 2:  # the first asks for the time
+    if len(node.body) > 2:  # the first statement is the tick
         yield edit("last line after the loop", 1, [with_body(node.body[:-1]), last])
 
 
 def with_ticks(function: ast.FunctionDef) -> ast.FunctionDef:
-    """The function, whose loops now ask first whether there is time left."""
+    """The function, with loops that first ask whether there are steps left."""
     for loop in [node for node in ast.walk(function) if isinstance(node, (ast.For, ast.While))]:
         loop.body.insert(0, _at(loop, ast.Expr(ast.Call(ast.Name(TICK, ast.Load()), [], []))))
     return function

@@ -1,4 +1,4 @@
-"""How much a diagnosis may try, counted in what the student's code does and not in seconds.
+"""A limit on how much a diagnosis may try, counted in steps of the student's code and not in seconds.
 
 The count is the same on a busy machine, in a sandbox and in a browser, and so are the hints.
 """
@@ -15,9 +15,9 @@ from ..calling import is_students
 from ..limits import own_time
 
 STEPS = 50_000  # for one diagnosis
-RUN, COMPILE = 20, 60  # what one call of the student's function costs besides its steps, and one changed text of it
-_CLOCK = 3.0  # of this thread's own seconds: the end of a diagnosis whose single steps are slow
-_INLINED = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # calls of their own until Python 3.11
+RUN, COMPILE = 20, 60  # the extra cost of one call of the student's function, and of compiling a changed one
+_CLOCK = 3.0  # processor seconds of this thread, after which a diagnosis with slow steps ends
+_INLINED = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # separate calls up to Python 3.11
 
 _students = cache(is_students)
 
@@ -29,13 +29,13 @@ class Effort:
         self.left, self.floor, self.end = steps, 0, own_time() + _CLOCK
 
     def spend(self, steps: int = 1) -> None:
-        """Take steps from what is left; without any left, raise TimeoutError."""
+        """Take steps from what is left; raise TimeoutError if there are not enough."""
         self.left -= steps
         if self.left < self.floor or own_time() > self.end:
             raise TimeoutError
 
     def watch(self, frame: FrameType, event: str, _: Any) -> None:
-        """Count the calls that the student's own lines make, as a profiler that `calling.watched` runs."""
+        """Count the calls that the student's own lines make; `calling.watched` runs this as a profiler."""
         if event == "call":
             caller = None if frame.f_code.co_name in _INLINED else frame.f_back
         else:
@@ -49,7 +49,7 @@ class Effort:
 
     @contextlib.contextmanager
     def at_most(self, steps: int) -> Iterator[None]:
-        """Within it, only so many of the steps may be taken."""
+        """In this context at most `steps` of the remaining steps may be taken."""
         self.floor = max(0, self.left - steps)
         try:
             yield

@@ -1,4 +1,4 @@
-"""Errors in a student's own terms: the names and the shapes that stand in the line that failed."""
+"""Errors in a student's own terms: the names and shapes in the line that failed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def without_paths(message: str) -> str:
 
 
 def failure(function: Callable[..., Any], case: Case) -> Failure | None:
-    """Call the function once more and say what its error means; None if it does not come again."""
+    """Call the function once more and say what its error means; None if it is not raised again."""
     try:
         function(*case.fresh())
     except (Exception, SystemExit) as error:  # noqa: BLE001 - it is the error that is asked for
@@ -106,7 +106,7 @@ def _parsed(text: str) -> ast.expr | None:
 
 
 def _value(node: ast.expr, frame: FrameType) -> Any:
-    """The value of an expression in a frame; only of such as change nothing."""
+    """The value of an expression in a frame; only expressions that change nothing are evaluated."""
     allowed = (ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.Subscript, ast.Constant, ast.Slice, ast.Tuple)
     for part in ast.walk(node):
         if isinstance(part, (ast.expr, ast.Slice)) and not isinstance(part, allowed):
@@ -212,9 +212,9 @@ def _of_operator(node: ast.BinOp, frame: FrameType) -> str:
     if isinstance(node.op, ast.MatMult):
         if not a.ndim or not b.ndim:
             return f"{start}: `@` multiplies arrays; for a plain number use `*`."
-        return f"{start}: `@` needs the last size of the left to be the first of the right.{_turned(node, a, b)}"
+        return f"{start}: `@` needs the last size on the left to equal the first on the right.{_turned(node, a, b)}"
     if a.dtype.kind in "biuf" and b.dtype.kind in "biuf" and a.shape != b.shape and a.ndim and b.ndim:
-        return f"{start}: this works entry by entry, and these shapes do not fit.{_turned(node, a, b)}"
+        return f"{start}: this works entry by entry, and these shapes do not match.{_turned(node, a, b)}"
     return f"Here {start}."
 
 
@@ -242,7 +242,7 @@ def _of_call(error: BaseException, node: ast.Call, frame: FrameType) -> str:
 
 
 def _inventory(node: ast.expr | None, frame: FrameType) -> str:
-    """What the names of the expression are."""
+    """What the names in the expression stand for."""
     known = [text for text in _names(node, frame) if " is " in text][:_SHOWN]
     return f"Here {' and '.join(known)}." if known else ""
 

@@ -1,4 +1,4 @@
-"""Which of the inputs that fail to show: one that can be followed by hand, and that hides nothing."""
+"""Choose which failing input to show: one that can be followed by hand and hides nothing."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _MUCH = 40  # numbers that a reader still looks at
 def burden(outcome: Outcome) -> tuple[int, ...]:
     """How hard an input is to read; the smallest is shown.
 
-    One point or one feature makes wrong shapes look right, and five random digits cannot be checked by hand: better
-    are a few whole numbers, with sizes that differ and are larger than one.
+    With one point or one feature wrong shapes look right, and five random digits cannot be checked by hand. A few
+    whole numbers are better, in arrays whose sizes differ and are larger than one.
     """
     arrays = [arg for arg in outcome.case.args if isinstance(arg, np.ndarray) and arg.ndim]
     special = outcome.case.strided or outcome.case.frozen
@@ -51,7 +51,7 @@ def digits(got: Any, want: Any) -> int:
 
 
 def first_apart(got: Any, want: Any, tolerance: float) -> str:
-    """The first place of an array where two values part, with both of them there."""
+    """The first place where two arrays differ, with both values."""
     try:
         ours, theirs = _reals(want), _reals(got)
     except (TypeError, ValueError):

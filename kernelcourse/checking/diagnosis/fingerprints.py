@@ -1,4 +1,4 @@
-"""Fingerprints of mistakes: what small changes of the reference give on public inputs, without the reference."""
+"""Fingerprints of mistakes: the results of small changes of the reference on public inputs, without the reference."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .words import EVERYWHERE, change, joined
 
 _ARRAYS = ("right", "sums", "numbers", "costs", "lines", "line_numbers")
 _MOST = 2  # places that a nudge names
-_FAR_FETCHED = 2  # the cost from which on a change is one that nobody makes on purpose
+_FAR_FETCHED = 2  # from this cost on, a change is an unlikely mistake
 FOLDER = "checking/diagnosis/data"
 
 
@@ -31,47 +31,47 @@ class Match:
 
 @dataclass(frozen=True)
 class Sentence:
-    """What is said of changes that do the same: where they are, and the plainest of them."""
+    """What is said about changes with the same effect: where they are, and the simplest of them."""
 
     areas: tuple[str, ...]
     nodes: tuple[int, ...]
     changes: tuple[tuple[str, str, str], ...]  # one, or two at different places: kind, place, detail
 
     def match(self, detail: str = "") -> Match:
-        """The sentence with a number in it, if it waits for one."""
+        """The sentence, with a number filled in if it needs one."""
         said = [change(kind, it, detail or about) for kind, it, about in self.changes]
-        why = f"Your results are exactly those that come with {said[0]}"
+        why = f"Your results are exactly what one gets with {said[0]}"
         if len(said) > 1:
-            why += f"; or, which is the same, with {said[1]}"
+            why += f" or, which gives the same, with {said[1]}"
         repeated = self.changes[0][0].endswith(EVERYWHERE)
         if len(said) == 1 and len(self.areas) > 1 and not repeated:
-            why += "; other changes do the same"
+            why += "; other changes give the same"
         areas = joined(self.areas[:_MOST], "and at" if repeated else "or at")
         return Match(f"Look at {areas}.", f"{why}.", self.nodes)
 
 
 @dataclass(frozen=True)
 class Table:
-    """What is kept of one piece: sums of what each change gives, and a sentence on it."""
+    """What is stored for one piece: sums of the results of each change, and a sentence about it."""
 
     source: int  # a number that changes with the solution
-    digest: int  # of the inputs: with others the sums mean nothing
+    digest: int  # of the inputs: for other inputs the sums mean nothing
     right: np.ndarray
     sums: np.ndarray
     numbers: np.ndarray  # of the sentences
     costs: np.ndarray  # how far-fetched each change is
-    lines: np.ndarray  # how the right sums move with a factor in front of a part
+    lines: np.ndarray  # how the right sums change with a factor in front of a part
     line_numbers: np.ndarray
     sentences: tuple[Sentence, ...]
 
     def change(self, sums: np.ndarray, *, far_fetched: bool) -> Match | None:
-        """The change whose sums are these: one that people make, or else one that is rather a coincidence."""
+        """The change with these sums: a likely mistake or, if `far_fetched`, an unlikely one."""
         hits = np.flatnonzero(same(self.sums.astype(float), sums)) if len(self.sums) else np.zeros(0, dtype=int)
         hit = next((int(hit) for hit in hits if (self.costs[hit] >= _FAR_FETCHED) == far_fetched), None)
         return None if hit is None else self.sentences[self.numbers[hit]].match()
 
     def factor(self, sums: np.ndarray) -> Match | None:
-        """A part with a factor in front of it, whatever the factor is."""
+        """A part with a wrong factor in front of it, whatever the factor is."""
         moved = sums - self.right
         for line, number in zip(self.lines, self.line_numbers, strict=True):
             factor = float(moved @ line / (line @ line))
@@ -81,7 +81,7 @@ class Table:
 
 
 def write(path: Path, tables: dict[str, Table]) -> None:
-    """Keep the tables of an assignment in one file."""
+    """Store the tables of an assignment in one file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     arrays: dict[str, np.ndarray] = {}
     words = {}
@@ -102,7 +102,7 @@ def write(path: Path, tables: dict[str, Table]) -> None:
 
 @cache
 def tables(notebook: str) -> dict[str, Table]:
-    """The tables of a catalogue, by piece; none where none were made."""
+    """The tables of a catalogue, by piece; none if none were made."""
     resource = files("kernelcourse").joinpath(*FOLDER.split("/"), f"{notebook}.npz")
     return read(resource.read_bytes()) if resource.is_file() else {}
 

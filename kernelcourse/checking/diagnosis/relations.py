@@ -20,7 +20,7 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 @dataclass(frozen=True)
 class Pair:
-    """What came and what was expected, for one input."""
+    """What was returned and what was expected, for one input."""
 
     case: Case
     got: Any
@@ -29,7 +29,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Known:
-    """All results of a function that came, with the names of its arguments."""
+    """All results that a function returned, with the names of its arguments."""
 
     pairs: Sequence[Pair]
     names: Sequence[str]
@@ -39,7 +39,7 @@ class Known:
         return not difference(pair.got, pair.want, self.tolerance)
 
     def always(self, wrong: Callable[[Pair], Any]) -> bool:
-        """Whether `wrong` computes what came from what was expected, on all inputs."""
+        """Whether `wrong` computes the returned result from the expected one, on all inputs."""
         for pair in self.pairs:
             try:
                 with np.errstate(all="ignore"):
@@ -52,7 +52,7 @@ class Known:
 
     @property
     def telling(self) -> bool:
-        """Whether there are enough different numbers that an agreement is not a coincidence."""
+        """Whether there are so many different numbers that an agreement is not a coincidence."""
         numbers = [np.ravel(np.asarray(pair.got, dtype=float)) for pair in self.pairs if not self.right(pair)]
         return bool(numbers) and len(np.unique(np.round(np.concatenate(numbers), 9))) > 2
 
@@ -60,7 +60,7 @@ class Known:
 def relation(known: Known, *, strong: bool = False) -> str:
     """A sentence on what all results have in common with the expected ones, or nothing.
 
-    A strong one says how every wrong number follows from the right one.
+    A strong relation says how every wrong number follows from the right one.
     """
     if not known.pairs:
         return ""
@@ -128,14 +128,14 @@ def _of_arrays(known: Known, it: str, strong: bool) -> str:
 
 
 def _asymmetric(known: Known, named: str) -> str:
-    """A matrix that is always symmetric where it is expected, and is not where it came."""
+    """Whether the expected matrix is always symmetric and the returned one is not."""
 
     def symmetric(matrix: Any) -> bool:
         array = np.asarray(matrix, dtype=float)
         return array.ndim == 2 and array.shape[0] == array.shape[1] and np.allclose(array, array.T)
 
     if all(symmetric(pair.want) for pair in known.pairs) and not all(symmetric(pair.got) for pair in known.pairs):
-        return f"{named} is not symmetric, and the expected matrix always is."
+        return f"{named} is not symmetric, but the expected matrix always is."
     return ""
 
 
@@ -187,14 +187,14 @@ def _transforms(known: Known) -> Iterator[tuple[str, Callable[[Pair], Any]]]:
         yield "{it} is n times too small, n being the number of rows.", lambda p: _want(p) / rows(p.case.args)
     factor = _factor(known)
     if factor and abs(factor - 1) > 1e-6:
-        yield f"{{it}} is {factor:.4g} times what is expected, always.", lambda p: factor * _want(p)
+        yield f"{{it}} is always {factor:.4g} times what is expected.", lambda p: factor * _want(p)
     for i, name in _numbers(known):
         for words, wrong in _WITH_NUMBER:
             yield words.replace("NAME", name), partial(_with_number, wrong, i)
     shift = _shift(known)
     if shift:
         more = f"{abs(shift):.4g} too {'large' if shift > 0 else 'small'}"
-        yield f"{{it}} is {more}, always.", lambda p: _want(p) + shift
+        yield f"{{it}} is always {more}.", lambda p: _want(p) + shift
     yield "{it} is the square of what is expected.", lambda p: _want(p) ** 2
     yield "{it} is the square root of what is expected.", lambda p: np.sqrt(_want(p))
     yield "{it} is 1 over what is expected.", lambda p: 1 / _want(p)
@@ -284,7 +284,7 @@ def _shift(known: Known) -> float:
 
 
 def _term(known: Known, named: str) -> str:
-    """A difference that is a product of powers of the arguments, as a count that forgets a term has."""
+    """A difference that is a product of powers of the arguments, as in a count that forgets a term."""
     numbers = list(_numbers(known))
     pairs = [pair for pair in known.pairs if np.size(pair.want) == 1 and np.size(pair.got) == 1]
     if not numbers or len(numbers) > 4 or len(pairs) < len(known.pairs) or len(pairs) < 4:
@@ -386,9 +386,9 @@ def _upper(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 _PARTS: tuple[tuple[str, Callable[[np.ndarray], Any]], ...] = (
     ("{it} is right off the diagonal; only the diagonal is wrong.", _turned(_diagonal)),
-    ("{it} is right on and above the diagonal; below it, it is not.", _upper),
-    ("{it} is right on and below the diagonal; above it, it is not.", lambda m: _upper(m.T)),
-    ("{it} is right on the diagonal; what is wrong lies off it.", _diagonal),
+    ("{it} is right on and above the diagonal, but not below it.", _upper),
+    ("{it} is right on and below the diagonal, but not above it.", lambda m: _upper(m.T)),
+    ("{it} is right on the diagonal; only other entries are wrong.", _diagonal),
     ("{it} is wrong in its last entry or row only.", lambda m: (m[:-1], m[-1:]) if m.ndim else None),
     ("{it} is wrong in its first entry or row only.", lambda m: (m[1:], m[:1]) if m.ndim else None),
     ("{it} is right in its first entry or row only.", lambda m: (m[:1], m[1:]) if m.ndim else None),

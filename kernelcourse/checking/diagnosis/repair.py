@@ -1,4 +1,4 @@
-"""Where a student's function goes wrong: the one small change of its own text that makes it right on every input."""
+"""Where a student's function goes wrong: the one small change of its own code that makes it right on every input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .edits import OUTSIDE, ROWS, Edit, edits, helpers, rows, with_ticks
 from .effort import COMPILE, RUN, Effort
 from .words import EVERYWHERE, change
 
-_ONE = 4_000  # steps for one change: most are done in a hundred, some would go on for ever
+_ONE = 4_000  # steps for one change: most take a hundred, some would go on for ever
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,14 @@ class Place:
     """A change that makes the function right, and where it is."""
 
     line: int
-    text: str  # what stands there
+    text: str  # the code there
     change: str
-    lines: tuple[int, ...]  # of all changes that are as plain
+    lines: tuple[int, ...]  # of all changes that are as simple
     spans: tuple[tuple[int, int, int, int], ...]
 
 
 class Source:
-    """The text of a function as a tree that can be changed and run."""
+    """The code of a function as a tree that can be changed and run."""
 
     def __init__(self, function: Callable[..., Any], effort: Effort) -> None:
         self.lines, first = inspect.getsourcelines(function)
@@ -66,7 +66,7 @@ class Source:
 def repair(
     function: Callable[..., Any], outcomes: Sequence[Outcome], wanted: Sequence[Any], tolerance: float, effort: Effort
 ) -> Place | None:
-    """The plainest change that makes the function right on all inputs, or None if the steps are used up before."""
+    """The simplest change that makes the function right on all inputs, or None if the steps run out before."""
     try:
         source = Source(function, effort)
     except (OSError, TypeError, SyntaxError, ValueError, IndentationError):
@@ -93,12 +93,12 @@ def repair(
 
 
 def _cost(edit: Edit) -> int:
-    """What is too much in a function is tried first: it takes few steps to find."""
+    """Superfluous parts of a function are tried first: they take few steps to find."""
     return -1 if edit.kind == "part" else edit.cost
 
 
 def _in_order(outcomes: Sequence[Outcome], wanted: Sequence[Any], tolerance: float) -> list[tuple[Outcome, Any]]:
-    """Wrong results first, the smallest input in front: most changes are refused after one call."""
+    """Wrong results first, and among them the smallest input: most changes are rejected after one call."""
     pairs = list(zip(outcomes, wanted, strict=True))
 
     def key(pair: tuple[Outcome, Any]) -> tuple[bool, int]:
@@ -118,7 +118,7 @@ def _right(source: Source, tried: Sequence[tuple[Outcome, Any]], tolerance: floa
 
 
 def _place(source: Source, found: Sequence[Edit]) -> Place:
-    """The largest place with the plainest change; the lines of the others are named with it."""
+    """The largest place with the simplest change, and the lines of the others."""
     best = max(found, key=lambda edit: (-_order(edit), len(list(ast.walk(edit.place)))))
     chosen = [edit for edit in found if _order(edit) == _order(best)]
     spans = tuple(dict.fromkeys(_span(place) for edit in chosen for place in edit.places))
