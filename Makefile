@@ -20,7 +20,7 @@ setup-book setup-tests setup-workshop:
 	@"$(PYTHON)" environment.py $(@:setup-%=%)
 
 .PHONY: setup
-setup: setup-workshop  ## make the virtual environment, with all that any target needs
+setup: setup-workshop  ## make the virtual environment, with everything that any target needs
 
 .PHONY: book
 book: setup-book  ## build the book into _build/html
@@ -35,7 +35,7 @@ lite: setup-lite  ## build the exercises in the browser into _build/html/lite (F
 	$(BIN)/python book/lite/build.py $(FLAGS)
 
 .PHONY: lite-test
-lite-test: $(READY) system setup-lite  ## every answer of every exercise in the browser, and an endless loop
+lite-test: $(READY) system setup-lite  ## try every answer of every exercise in the browser, and an endless loop
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 0 -q tests/lite/whole.py tests/lite $(FLAGS)
 
 .PHONY: serve

@@ -1,8 +1,8 @@
 """The virtual environment .venv: `python3 environment.py book` (or tests, or workshop) makes it, as `make` does.
 
-requirements.lock has a section for each need, which stands on the sections before it. `.venv/.installed` says what is
-installed. It is removed before anything changes and written when everything is done, so a set-up that was interrupted,
-at whatever moment, leaves none, and the next one starts from nothing.
+requirements.lock has a section for each need, which builds on the sections before it. `.venv/.installed` says what is
+installed. It is removed before anything changes and written when everything is done: an interrupted set-up leaves no
+such file, and the next one starts from scratch.
 
 `python3 environment.py lock` resolves requirements.lock again from requirements.txt.
 """
@@ -30,7 +30,7 @@ INSTALL = {
     "uv": ("-m", "uv", "pip", "install", "--quiet", "--no-deps"),
     "pip": ("-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--disable-pip-version-check"),
 }
-# What notebooks import. Done once outside of the sandbox, because inside, where nothing can be written, each submission
+# What notebooks import. It is compiled once, outside the sandbox: inside, where nothing can be written, each submission
 # would compile it again.
 IMPORTED = "IPython, ipykernel.kernelapp, matplotlib.pyplot, scipy.linalg, scipy.optimize, scipy.spatial, scipy.special"
 
@@ -61,7 +61,7 @@ def step(title: str, *command: str | Path) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
-        close_fds=False,  # with the folder's lock: if we are killed, the next set-up waits for the end of the command
+        close_fds=False,  # it inherits the folder's lock: if we are killed, the next set-up waits for it
     )
     print("failed" if done.returncode else f"{time.monotonic() - start:.1f} s", flush=True)
     if done.returncode:
@@ -79,7 +79,7 @@ def install(section: str, title: str, installer: str, venv: Path = VENV) -> None
 
 
 def make_venv(locked: dict[str, str], installer: str, venv: Path = VENV) -> None:
-    """Start from nothing."""
+    """Make an empty environment."""
     step("making the virtual environment", sys.executable, "-m", "venv", "--clear", venv)
     if installer == "uv":
         install(locked["uv"], "uv", "pip", venv)
@@ -106,7 +106,7 @@ def lock_folder() -> None:
 
 
 def read_installed() -> dict[str, str]:
-    """What .venv holds: nothing, unless this program has made it and come to its end."""
+    """What is installed in .venv: nothing, unless this program has made it and finished."""
     try:
         return json.loads(INSTALLED.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -122,7 +122,7 @@ def set_up(need: str) -> None:
     locked = sections((ROOT / "requirements.lock").read_text(encoding="utf-8"))
     needs = NEEDS[: NEEDS.index(need) + 1]
     wanted = {
-        "folder": str(ROOT),  # the scripts in .venv/bin name it
+        "folder": str(ROOT),  # the scripts in .venv/bin contain it
         "python": sys.version,
         "package": digest((ROOT / "pyproject.toml").read_text(encoding="utf-8")),
         **{name: digest(locked[name]) for name in needs},
@@ -178,7 +178,7 @@ def resolve() -> None:
 
 
 def main() -> None:
-    if sys.version_info < (3, 11):  # noqa: UP036 - who has an older one shall read why it does not work
+    if sys.version_info < (3, 11):  # noqa: UP036 - users of an older version should read why it does not work
         sys.exit(f"Python 3.11 or newer is needed, got {sys.version}")
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl+C ends it without a traceback
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])

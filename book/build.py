@@ -1,6 +1,6 @@
 """Build the book: `make book`. For one page, while writing it: `.venv/bin/python book/build.py --only book/intro.md`.
 
-Two steps: run the notebooks that changed (notebooks.py), then hand everything to Jupyter Book, which finds their
+It takes two steps: run the notebooks that changed (notebooks.py), then run Jupyter Book, which finds their
 outputs in the cache. Warnings are errors. Builds of one checkout wait for each other.
 """
 
@@ -58,7 +58,7 @@ def cache_key(root: Path = ROOT) -> str:
 
 
 def current_cache(figures: str) -> Path:
-    """The cache of this state of the library. Those of the two states before are kept, older ones removed."""
+    """The cache of this state of the library. The caches of the two previous states are kept, older ones removed."""
     folder = BUILD / ".jupyter_cache"
     folder.mkdir(parents=True, exist_ok=True)
     current = folder / f"{cache_key()}-{figures}"
@@ -69,7 +69,7 @@ def current_cache(figures: str) -> Path:
 
 
 def prepare_environment() -> None:
-    """Set what this process and its notebooks read: the same figures and numbers on every run, from this library."""
+    """Set up the environment of the notebooks: the same figures and numbers on every run, from this library."""
     profile = BUILD / ".ipython" / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "book/notebook/ipython_kernel_config.py", profile)
@@ -79,13 +79,13 @@ def prepare_environment() -> None:
         "IPYTHONDIR": str(BUILD / ".ipython"),
         "MATPLOTLIBRC": str(ROOT / "book/notebook/matplotlibrc"),
         "PYTHONPATH": os.pathsep.join(filter(None, [*sys.path[:2], os.environ.get("PYTHONPATH")])),
-        "PYTHONSAFEPATH": "1",  # and not from the folder where the command was given
+        "PYTHONSAFEPATH": "1",  # do not import from the current folder
         "PYTHONHASHSEED": "0",
-        "OPENBLAS_NUM_THREADS": "1",  # as many notebooks as cores: each keeps to its own
-        "SOURCE_DATE_EPOCH": "0",  # no file carries the hour of its making
+        "OPENBLAS_NUM_THREADS": "1",  # as many notebooks as cores run at once, one on each
+        "SOURCE_DATE_EPOCH": "0",  # no time stamps in the files
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
-    # jsonschema, with which notebooks are validated, would spend two seconds on compiling the grammar of web addresses.
+    # jsonschema, which validates notebooks, would spend two seconds compiling the grammar of web addresses.
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 
@@ -104,7 +104,7 @@ def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, f
     syntax, timeout = config["parse"]["myst_enable_extensions"], config["execute"]["timeout"]
     if not run_notebooks(pages(toc), cache_folder=cache, syntax=syntax, timeout=timeout):
         return False
-    from jupyter_book.sphinx import build_sphinx  # takes its time, which a cell that fails need not wait for
+    from jupyter_book.sphinx import build_sphinx  # a slow import, not needed if a cell fails
 
     doctrees = out.parent / f".doctrees-{out.name}"
     before = doctrees.exists() and not fresh
@@ -128,10 +128,9 @@ def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, f
         warningiserror=strict,
         keep_going=True,
     )
-    if (
-        result != 0 and before
-    ):  # a label that has moved to another page is there twice, for Sphinx, until all is read again
-        print("once more, from the sources alone")
+    if result != 0 and before:
+        # to Sphinx, a label that has moved to another page is on both until all pages are read again
+        print("building once more, from the sources alone")
         return build(toc, out, builder=builder, strict=strict, fresh=True)
     return result == 0
 
@@ -145,7 +144,7 @@ def copy_pages(out: Path, target: Path) -> None:
 
 
 def preview(sources: Sequence[str]) -> bool:
-    """Build some pages by themselves, with the bibliography. References to other chapters are warnings only."""
+    """Build some pages by themselves, with the bibliography. References to other chapters only cause warnings."""
     names = [Path(source).resolve().relative_to(ROOT).with_suffix("").as_posix() for source in sources]
     chapters = [{"file": name} for name in [*names[1:], "book/appendix/bibliography"] if name != names[0]]
     folder = BUILD / "preview" / names[0].replace("/", "-")
@@ -173,7 +172,7 @@ def instructors() -> bool:
 
 
 def pdf() -> bool:
-    """Build the book as a PDF with LaTeX. The pages of single names are not in it; the tables that list them are."""
+    """Build the book as a PDF with LaTeX. It has the tables of the reference, but not the pages of single names."""
     missing = [program for program in ("latexmk", "xelatex", "xindy") if not shutil.which(program)]
     if missing:
         print(NO_LATEX.format(" and ".join(missing)), file=sys.stderr)
@@ -198,7 +197,7 @@ def version() -> str:
 
 
 def epub() -> bool:
-    """Build the book for reading devices: formulas in MathML, no scripts. Like the PDF, without the single names."""
+    """Build the book for reading devices: formulas in MathML, no scripts, and no pages of single names."""
     out = BUILD / "epub"
     good = build(ROOT / "_toc.yml", out, builder="epub")
     if good:
@@ -212,7 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--solutions", action="store_true", help="build the instructors' edition, with all solutions")
     parser.add_argument("--builder", choices=["html", "pdf", "epub", "linkcheck"], default="html")
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="where the pages go (default: _build/html)")
-    parser.add_argument("--copy", metavar="FOLDER", type=Path, help="leave a copy there that no later build touches")
+    parser.add_argument("--copy", metavar="FOLDER", type=Path, help="also copy the pages to this folder")
     parser.add_argument("--fresh", action="store_true", help="read every page again (notebooks stay cached)")
     options = parser.parse_args(arguments)
 

@@ -1,10 +1,10 @@
 """Serve the book and the exercises in the browser on this machine: `make serve`.
 
 The book is rebuilt when a page or the library changes, and its open page reloads. The exercises are those that
-`make lite` has built. The port is always the same: a browser keeps a student's work for one address alone.
+`make lite` has built. The port is always the same, because a browser stores a student's work by address.
 
-The book's server is sphinx-autobuild's, with book/build.py in the place of sphinx-build. Its command line only runs
-sphinx-build, hence the private `_create_app`; requirements.txt bounds its version.
+The book's server is sphinx-autobuild's, with book/build.py in place of sphinx-build. Its command line can only run
+sphinx-build, so the private `_create_app` is used; requirements.txt bounds the version.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def rebuild(changed_paths: Sequence[Path] = ()) -> None:
 
 
 def bring_exercises_up_to_date() -> None:
-    """Build the exercises in the browser where their parts are there; the book is served without them, too."""
+    """Build the exercises in the browser if their parts are installed; the book is served without them, too."""
     if (ROOT / ".venv/lite/.installed").exists():
         subprocess.run([sys.executable, str(ROOT / "book/lite/build.py")], check=False)
     else:
@@ -66,8 +66,8 @@ def check_port(port: int) -> None:
             trial.bind(("127.0.0.1", port))
         except OSError as error:
             sys.exit(
-                f"port {port} cannot be used ({error.strerror}): end the program that serves there, or name another "
-                '(FLAGS="--port 8422"); work that was saved in the browser is seen at its own port only'
+                f"port {port} cannot be used ({error.strerror}): end the program that uses it, or choose another "
+                '(FLAGS="--port 8422"); work saved in the browser stays with the port where it was saved'
             )
 
 

@@ -2,7 +2,8 @@
 
 The site is a folder of files for any web server: JupyterLite, Python as WebAssembly (Pyodide), numpy, the course's
 library and the released notebooks. It is built in _build/lite, then copied to _build/html/lite, beside the book.
-Nothing in it asks another host. With --online, numpy, scipy and matplotlib come from the official Pyodide distribution.
+Nothing in it contacts another host. With --online, numpy, scipy and matplotlib come from the official Pyodide
+distribution.
 
 The file built.json in the site names what it was built from and the hash of every file: a site that is out of date,
 half built or damaged is built again.
@@ -47,10 +48,10 @@ CONFIG = {
     "no_sourcemaps": True,
     "no_unused_shared_packages": True,
 }
-FIRST_CELL = """**You work in your browser.** Python starts with the page; the first cell may have to wait for it, up to
-half a minute. *Ctrl+S* saves into this browser on this computer, and nowhere else; clearing the browser's data deletes
-it. **To hand in:** save, then *File › Download*. If a cell does not come to an end, *Kernel › Restart Kernel* stops it:
-your text stays, and you run the cells again from the top."""
+FIRST_CELL = """**You are working in your browser.** Python starts with the page; the first cell may have to wait for
+it, up to half a minute. *Ctrl+S* saves your work in this browser on this computer, and nowhere else; clearing the
+browser's data deletes it. **To hand in:** save, then *File › Download*. If a cell does not finish, *Kernel › Restart
+Kernel* stops it: your text stays, and you run the cells again from the top."""
 
 
 class NotSetUp(RuntimeError):
@@ -65,7 +66,7 @@ def sources() -> Iterator[Path]:
 
 
 def key(*, online: bool) -> str:
-    """A digest of all that a site is built from."""
+    """A digest of everything that a site is built from."""
     found = hashlib.sha256(f"{'online' if online else 'offline'} {sys.version}\n".encode())
     for path in sources():
         content = path.read_bytes()
@@ -74,13 +75,13 @@ def key(*, online: bool) -> str:
 
 
 def contents(site: Path) -> dict[str, str]:
-    """The hash of every file of a site but the list itself."""
+    """The hash of every file of a site except the list itself."""
     files = sorted(path for path in site.rglob("*") if path.is_file() and path != site / "built.json")
     return {path.relative_to(site).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def is_whole(site: Path, wanted: str) -> bool:
-    """Whether a site was built from the present sources, and is all there and as it was built."""
+    """Whether a site was built from the current sources and is complete and unchanged."""
     try:
         built = json.loads((site / "built.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -91,7 +92,7 @@ def is_whole(site: Path, wanted: str) -> bool:
 def write_notebooks(folder: Path) -> None:
     """The released exercises with a first cell for the browser, and the files that belong to them.
 
-    All stand in one folder: a download carries the folder in its name, and is to be called as it is handed in.
+    All are in one folder: a download has its folder in its name, and the name must be that of the file to hand in.
     """
     import nbformat
 
@@ -99,7 +100,7 @@ def write_notebooks(folder: Path) -> None:
     for path in sorted((ROOT / "exercises").glob("*/*")):
         target = folder / path.name
         if target.exists():
-            raise ValueError(f"two exercises have a file {path.name}: in the browser all stand in one folder")
+            raise ValueError(f"two exercises have a file {path.name}: in the browser all are in one folder")
         if path.suffix != ".ipynb":
             shutil.copy(path, target)
             continue
@@ -139,7 +140,7 @@ def write_pyodide(folder: Path, *, online: bool) -> None:
 
 
 def checked(archive: Path) -> Path:
-    """A file from npm, if it is still what it was."""
+    """A file from npm, if its hash is still right."""
     (pin,) = (pin for name, pin in parts.NPM.items() if parts.archive(name) == archive)
     if parts.integrity(archive) != pin["integrity"]:
         raise NotSetUp(f"{archive.name} is damaged: remove {parts.INSTALLED} and run `make lite` again")
@@ -147,7 +148,7 @@ def checked(archive: Path) -> Path:
 
 
 def run_jupyter_lite(source: Path) -> None:
-    """Only in the site's own environment: extensions of another one would be copied into the site."""
+    """Build in the site's own environment: extensions of another one would be copied into the site."""
     (source / "jupyter_lite_config.json").write_text(json.dumps({"LiteBuildConfig": CONFIG}), encoding="utf-8")
     paths = {"JUPYTER_CONFIG_DIR", "JUPYTER_PATH", "JUPYTER_CONFIG_PATH", "PYTHONPATH", "JUPYTER_DATA_DIR"}
     clean = {name: value for name, value in os.environ.items() if name not in paths}
@@ -159,7 +160,7 @@ def run_jupyter_lite(source: Path) -> None:
 
 
 def add_warnings(site: Path) -> None:
-    """Every page of the site first runs our script, which says so where the browser cannot do it."""
+    """Make every page of the site run our script first, which says so if a browser cannot run Python."""
     shutil.copy(HERE / "site/course.js", site)
     for page in sorted(site.rglob("index.html")):
         up = "../" * (len(page.relative_to(site).parts) - 1)
@@ -183,7 +184,7 @@ def make_site(work: Path, *, online: bool) -> Path:
 
 
 def build(*, online: bool = False) -> Path:
-    """The site in _build/lite, built again where it is not whole."""
+    """The site in _build/lite, built again if it is not complete."""
     folder = BUILD / ("online" if online else "offline")
     BUILD.mkdir(parents=True, exist_ok=True)
     with FileLock(BUILD / ".lock"):

@@ -27,7 +27,7 @@ static/pyodide; those of JupyterLite's scripts are in the files third-party-lice
 
 
 def licence(wheel: Path) -> str:
-    """What a wheel says of its licence, in one line."""
+    """What a wheel says about its licence, in one line."""
     about = lock.metadata(wheel)
     name = about["Name"].lower().replace("_", "-")
     classified = [text.split(" :: ")[-1] for text in about.get_all("Classifier", []) if text.startswith("License ::")]

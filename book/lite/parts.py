@@ -2,7 +2,7 @@
 
 A virtual environment of its own in .venv/lite builds the site; .venv/lite/parts has what is shipped: wheels from PyPI
 and two archives from npm. Every file is pinned with its hash. `.venv/lite/.installed` is written when all is there, so
-half a set-up never counts. `python3 book/lite/parts.py lock` resolves requirements.lock again.
+an incomplete set-up never counts. `python3 book/lite/parts.py lock` resolves requirements.lock again.
 """
 
 from __future__ import annotations

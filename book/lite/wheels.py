@@ -12,11 +12,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-EPOCH = (1980, 1, 1, 0, 0, 0)  # no file carries the hour of its making
+EPOCH = (1980, 1, 1, 0, 0, 0)  # no time stamps in the files
 ANY = "py3-none-any"
 PYODIDE = "cp312-cp312-pyodide_2024_0_wasm32"
 
-# numpy, for its tests and for compilers; `_multiarray_tests` is imported by numpy itself
+# files of numpy for tests and compilers; numpy itself imports `_multiarray_tests`
 LEFT_OUT = re.compile(
     r"/tests/|^numpy/f2py/|\.(pyi|h|a)$|/(RECORD|INSTALLER|REQUESTED|direct_url\.json)$"
     r"|/_simd\.|/_(?!multiarray)\w+_tests\."
@@ -25,7 +25,7 @@ LEFT_OUT = re.compile(
 STUBS = re.compile(r"^jedi/third_party/(django-stubs|typeshed/third_party)/|^jedi-[^/]*/RECORD$")
 
 # This numpy calls backtrace(), which Pyodide does not have: the first large temporary (256 KiB or more) would end the
-# kernel. numpy asks who its callers are to learn whether it may reuse a temporary; the answer 0 means "unknown", and it
+# kernel. numpy looks at its callers to learn whether it may reuse a temporary; the answer 0 means "unknown", and it
 # reuses none. So here is a WebAssembly side module with one function, backtrace(i32, i32) -> i32, that returns 0.
 BACKTRACE = (
     b"\0asm\1\0\0\0"  # magic number, version 1
@@ -59,7 +59,7 @@ def write_wheel(folder: Path, name: str, version: str, tag: str, files: dict[str
 
 
 def numpy_wheel(folder: Path, npm_archive: Path) -> Path:
-    """numpy out of the conda archive inside the npm archive, with the function that Pyodide does not have."""
+    """numpy from the conda archive inside the npm archive, with the function that Pyodide lacks."""
     files = {"numpy/backtrace_stub.so": BACKTRACE, "numpy/_distributor_init_local.py": LOAD_BACKTRACE.encode()}
     with tarfile.open(npm_archive) as outer:
         (inner,) = (member for member in outer.getmembers() if member.name.endswith(".tar.gz"))
@@ -88,7 +88,7 @@ def empty_wheel(folder: Path, name: str) -> Path:
 
 
 def standin_wheel(folder: Path) -> Path:
-    """matplotlib's place, taken by a package that draws nothing and says so in one line."""
+    """A stand-in for matplotlib, which draws nothing and says so in one line."""
     source = HERE / "standin"
     files = {path.relative_to(source).as_posix(): path.read_bytes() for path in source.rglob("*.py")}
     return write_wheel(folder, "matplotlib", "0.0.0", ANY, files)

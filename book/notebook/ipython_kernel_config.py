@@ -1,4 +1,4 @@
-"""How a page's notebook runs: figures as SVG for the pages or as PDF for print, and no history kept."""
+"""Settings for the notebooks of the pages: figures as SVG for the web or as PDF for print, and no history."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A second form of every figure, for phones: narrow, with stacked panels and letters as large as on a desk.
+"""A second form of every figure, for phones: narrow, with stacked panels and text as large as on a wide screen.
 
 An IPython extension. It shows a figure as SVG, with the narrow form in the metadata of the output, where
 book/_ext/coursebook/figures.py looks for it. Drawings, which have neither numbered axes nor titles, have one form only.
@@ -19,8 +19,8 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator
 
 WIDTH = 4.2  # inches: 403 pixels, shown in the 342 of a phone
-LOWEST = 0.75  # a panel's height in its width, where it is made wider than it was
-FOR_LABELS = 0.3  # inches that a panel gets back when it is made smaller, since its labels are not
+LOWEST = 0.75  # the height of a panel as a share of its width, if it becomes wider
+FOR_LABELS = 0.3  # inches added to a panel that is made smaller, since its labels are not
 LARGEST_LEGEND = 0.15  # of its panel
 SMALLEST = 9.5  # points of a tick's label: 10 pixels on a phone, and a little more
 MOST_COLUMNS = 4  # more are a table of small pictures
@@ -71,7 +71,7 @@ def _labels(axis: Axis) -> list[Text]:
 
 
 def _restack(figure: Figure, panels: list[Axes], shape: tuple[int, int]) -> tuple[int, int] | None:
-    """Give panels that stand side by side fewer columns: the new shape, or None if they had better stay."""
+    """Give panels that are side by side fewer columns: the new shape, or None if they should stay as they are."""
     rows, columns = shape
     places = {ax: ax.get_subplotspec() for ax in panels}
     one_each = all(place.num1 == place.num2 for place in places.values())
@@ -87,7 +87,7 @@ def _restack(figure: Figure, panels: list[Axes], shape: tuple[int, int]) -> tupl
     if rows == 1:
         to = {ax: divmod(column, beside) for ax, (_, column) in cells.items()}
         now = (ceil(columns / beside), beside)
-    elif rows == 2 and columns > 2:  # what stood in one column now stands in one row
+    elif rows == 2 and columns > 2:  # a column becomes a row
         to = {ax: (column, row) for ax, (row, column) in cells.items()}
         now = (columns, rows)
     elif columns > 2:
@@ -100,7 +100,7 @@ def _restack(figure: Figure, panels: list[Axes], shape: tuple[int, int]) -> tupl
     for ax, (row, column) in cells.items():
         ax.set_subplotspec(grid[to[ax]])
         left, bottom = first.get((row, 0)), first.get((rows - 1, column))
-        if left and (now[1] == 1 or to[ax][1] == 0 or rows > 1):  # what stood at the side stands at every panel now
+        if left and (now[1] == 1 or to[ax][1] == 0 or rows > 1):  # labels at the side are now repeated at every panel
             _share(ax.yaxis, left.yaxis, "labelleft")
         if bottom and rows > 1:
             _share(ax.xaxis, bottom.xaxis, "labelbottom")
@@ -117,7 +117,7 @@ def _share(axis: Axis, outer: Axis, side: str) -> None:
 
 
 def _place_legends(figure: Figure, panels: list[Axes]) -> None:
-    """Put a legend below the figure if it stood beside it, is too wide, or would cover much of its panel."""
+    """Put a legend below the figure if it is beside it, is too wide, or would cover much of its panel."""
     figure.draw_without_rendering()
     across = figure.bbox.width
     for legend in [*figure.legends, *(ax.get_legend() for ax in panels if len(panels) == 1 and ax.get_legend())]:
@@ -148,7 +148,7 @@ def _below(figure: Figure, legend: Legend, *, columns: int) -> None:
 
 
 def _thin_out(axis: Axis) -> None:
-    """Leave out every other one of the ticks set by hand until their labels have room."""
+    """Leave out every other tick that was set by hand until the labels have room."""
     while isinstance(axis.get_major_locator(), FixedLocator):
         labels = _labels(axis)
         boxes = [label.get_window_extent() for label in labels]

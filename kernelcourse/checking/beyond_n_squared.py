@@ -37,7 +37,7 @@ def _size_cases(rng: np.random.Generator) -> Iterator[Case]:
 
 def _landmark_cases(rng: np.random.Generator) -> Iterator[Case]:
     def case(n: int, m: int, d: int, label: str = "") -> Case:
-        # Landmarks on a grid with room between them: then every correct route agrees.
+        # Landmarks on a grid, well apart, so that every correct route agrees.
         Z = np.argwhere(np.ones((3,) * d))[:m] * 2.0 + rng.uniform(-0.3, 0.3, size=(m, d))
         X = np.vstack([Z, rng.uniform(-1, 5, size=(n - m, d))])
         return Case((Gaussian(1.0)(Z), Gaussian(1.0)(X, Z), rng.normal(size=n), float(rng.uniform(0.2, 2))), label)
@@ -203,7 +203,7 @@ _SAME_POINT = (
 )
 _SINGULAR = (
     "The matrix of your landmarks, K_ZZ, has no inverse for the linear kernel: a landmark is the origin, or one is a "
-    "combination of others. Take fewer of them, or others."
+    "combination of others. Take fewer landmarks, or different ones."
 )
 _SOMETHING_LOST = (
     "With your landmarks some entry of K_XZ K_ZZ⁻¹ K_ZX differs from that of K = XXᵀ by more than 1e-8. What is the "
@@ -212,7 +212,7 @@ _SOMETHING_LOST = (
 
 
 _OWN_NUMBERS = (
-    "This breaks the claim, with other numbers than yours: your notebook asks for {{points}} points and {{landmarks}} "
+    "This breaks the claim, but not with your numbers: your notebook asks for {{points}} points and {{landmarks}} "
     "landmarks."
 )
 
@@ -268,7 +268,7 @@ def three_points_on_a_line():
     return np.array([[1.0], [2.0], [5.0]]), [1]
 
 
-PARAMETERS = {"points": range(6, 11), "landmarks": (2, 3, 4)}  # of the claim; each student has numbers of their own
+PARAMETERS = {"points": range(6, 11), "landmarks": (2, 3, 4)}  # of the claim; they differ from student to student
 
 
 PIECES = (
@@ -313,8 +313,8 @@ PIECES = (
         [
             Mistake(
                 identity_for_penalty,
-                "This adds λ to the diagonal, as if the penalty were λ‖w‖². The norm of f = Σ w_j k(z_j, ·) is "
-                "wᵀK_ZZ w, so it is λK_ZZ that joins K_ZX K_XZ.",
+                "This adds λ to the diagonal, as if the penalty were λ‖w‖². The norm of f = Σ w_j k(z_j, ·) is wᵀK_ZZ "
+                "w, so λK_ZZ is added to K_ZX K_XZ.",
             ),
             Mistake(
                 penalty_forgotten,
@@ -322,8 +322,8 @@ PIECES = (
             ),
             Mistake(
                 landmarks_alone,
-                "This trains on the landmarks alone and forgets the other points. They are n equations for m unknowns: "
-                "minimise ½‖t − K_XZ w‖² + ½λ wᵀK_ZZ w over all of them.",
+                "This trains on the landmarks alone and forgets the other points. All points together give n "
+                "equations for m unknowns: minimise ½‖t − K_XZ w‖² + ½λ wᵀK_ZZ w over all of them.",
             ),
         ],
         tolerance=1e-7,
@@ -338,7 +338,8 @@ PIECES = (
         [
             Mistake(
                 earlier_blocks_forgotten,
-                "This returns the sums of the new block alone and drops A and b, which hold all blocks before it: add.",
+                "This returns the sums of the new block alone and drops A and b, which hold all blocks before it: add "
+                "to them.",
             ),
             Mistake(
                 mean_of_the_block,
@@ -365,8 +366,8 @@ PIECES = (
             ),
             Mistake(
                 not_scaled,
-                "The inner products of these rows are sums over the frequencies. It should be a mean: divide by the "
-                "square root of their number.",
+                "The inner products of these rows are sums over the frequencies. They should be means: divide by the "
+                "square root of the number of frequencies.",
             ),
         ],
     ),
@@ -411,5 +412,5 @@ PIECES = (
 
 
 def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed stands for."""
+    """The checks of this assignment, on the cases of the term that the seed belongs to."""
     return Checks(PIECES, seed=seed, parameters=PARAMETERS)

@@ -18,7 +18,7 @@ from .piece import Claim, Mistake, Piece
 
 _SOLVE_TOLERANCE = 1e-8
 _SOLVE_REASON = (
-    "the systems have condition number below 1e4 (lam >= 0.1, entries of order 1), so that even an explicit inverse "
+    "the systems have condition number below 1e4 (lam >= 0.1, entries of order 1), so even an explicit inverse "
     "keeps more than 8 of the 16 digits"
 )
 
@@ -269,8 +269,8 @@ _SAME_CHOICE = (
     "error does not mislead. What can a narrow kernel learn by heart that a neighbouring point does not confirm?"
 )
 _TOO_CLOSE = (
-    "The two errors choose different widths, but the loss is small: the leave-one-out error of the width with the "
-    "smallest training error is less than twice the best. Less noise on a smooth curve makes the difference larger."
+    "The two errors choose different widths, but the difference is small: the leave-one-out error of the width with "
+    "the smallest training error is less than twice the best. Less noise on a smooth curve makes the difference larger."
 )
 
 
@@ -336,8 +336,8 @@ PIECES = (
         [
             Mistake(
                 tested_on_seen_points,
-                "The weights were fitted to all points, those of the fold included, so that this is a training error "
-                "in disguise. For each fold solve with K[train, train] and t[train] alone.",
+                "The weights were fitted to all points, including those of the fold, so this is a training error in "
+                "disguise. For each fold solve with K[train, train] and t[train] alone.",
             ),
             Mistake(
                 mean_over_points,
@@ -381,13 +381,13 @@ PIECES = (
             ),
             Mistake(
                 luckiest_fold,
-                "This chooses by the smallest error in any single fold, and that one was lucky. Average over the folds "
-                "(axis 0) first, then look for the minimum.",
+                "This chooses by the smallest error in any single fold, which may just be a lucky one. Average over "
+                "the folds (axis 0) first, then look for the minimum.",
             ),
             Mistake(
                 one_after_the_other,
-                "This chooses the width by the mean over all ridges, and the ridge by the mean over all widths. They "
-                "work together, a wide kernel with a small ridge: look for the smallest entry of the table.",
+                "This chooses the width by the mean over all ridges, and the ridge by the mean over all widths. The "
+                "two work together, a wide kernel with a small ridge: look for the smallest entry of the table.",
             ),
         ],
     ),
@@ -425,8 +425,8 @@ PIECES = (
             ),
             Mistake(
                 blocks_in_any_place,
-                "This compares how often each parent occurs, wherever it does. A block in common is the same parent at "
-                "the same place: go through both sequences side by side.",
+                "This compares how often each parent occurs, in whatever place. A block in common is the same parent "
+                "at the same place: go through both sequences side by side.",
             ),
         ],
     ),
@@ -464,5 +464,5 @@ PIECES = (
 
 
 def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed stands for."""
+    """The checks of this assignment, on the cases of the term that the seed belongs to."""
     return Checks(PIECES, seed=seed)

@@ -17,7 +17,7 @@ from .piece import Claim, Mistake, Piece
 
 
 def _sizes() -> Iterator[tuple[str, int, int]]:
-    """Numbers of points and of columns that matter, with a word on each."""
+    """Numbers of points and of columns that matter, each with a label."""
     yield "one point, one column", 1, 1
     yield "one point", 1, 3
     yield "one column", 3, 1
@@ -75,7 +75,7 @@ def _square_features(X: Any) -> Any:
 
 
 def _or_the_same_inner_products(got: Any, want: Any) -> Any:
-    """The expected features for any three whose inner products are the same: all of these answer the question."""
+    """Return the expected features for any three with the same inner products: all of these are right answers."""
     try:
         features = np.asarray(got, dtype=float)
     except (TypeError, ValueError):
@@ -418,7 +418,7 @@ _WRONG_FORM = (
 )
 _ALREADY_ON_ONE_POINT = (
     "One of your points has k(x, x) = 1 − ‖x‖²/100 < 0. That breaks the claim, but it is the easy way; here all points "
-    "must keep within ‖x‖ ≤ 10, so that none is suspicious alone. Let several of them work together."
+    "must keep within ‖x‖ ≤ 10, so that none is suspicious on its own. Let several of them work together."
 )
 _NOT_NEGATIVE = (
     "For your points and numbers the sum of y_n y_m k(x_n, x_m) is not negative. Its linear part is −‖Σ y_n x_n‖²/100: "
@@ -564,8 +564,8 @@ PIECES = (
                 "eigenvalues: [[1, 2], [2, 1]] has positive entries and the eigenvalue −1.",
             ),
         ],
-        tolerance_reason="the answer is True or False; no eigenvalue lies between −0.01 and 0 but those that rounding "
-        "makes of 0, below 1e-14",
+        tolerance_reason="the answer is True or False; no eigenvalue lies between −0.01 and 0, except zeros that rounding "
+        "moves by less than 1e-14",
     ),
     Piece(
         "weighted",
@@ -638,12 +638,13 @@ PIECES = (
         [
             Mistake(
                 sigma_not_squared,
-                "This divides by σ. Rule (6.13) is used with c = 1/σ², and f has 2σ² below; see eq. (16) and (17).",
+                "This divides by σ. Rule (6.13) is used with c = 1/σ², and f has 2σ² in the denominator; see eq. (16) "
+                "and (17).",
             ),
             Mistake(
                 half_missing_in_f,
-                "The first two steps are right. In f you have exp(−xᵀx/σ²); to complete the square it takes half of "
-                "that, f(x) = exp(−xᵀx/2σ²); see eq. (17).",
+                "The first two steps are right. In f you have exp(−xᵀx/σ²); completing the square takes half of that, "
+                "f(x) = exp(−xᵀx/2σ²); see eq. (17).",
             ),
             Mistake(
                 f_on_one_side,
@@ -670,8 +671,8 @@ PIECES = (
             ),
             Mistake(
                 day_as_angle,
-                "This takes the day itself for the angle, so that a year has 58 turns. One turn per year is the angle "
-                "2π · day/365.",
+                "This takes the day itself for the angle, so a year has 58 turns. One turn per year is the angle 2π · "
+                "day/365.",
             ),
             Mistake(
                 cosine_alone,
@@ -680,8 +681,8 @@ PIECES = (
             ),
         ],
         tolerance=1e-8,
-        tolerance_reason="angles up to 2π carry 15 digits and the exponent is at most 8, so that 1 − cos of a "
-        "difference in place of the distance still leaves more than 12",
+        tolerance_reason="angles up to 2π carry 15 digits and the exponent is at most 8, so even 1 − cos of a difference in "
+        "place of the distance leaves more than 12",
     ),
     Piece(
         "plant_kernel",
@@ -696,8 +697,8 @@ PIECES = (
             ),
             Mistake(
                 season_added,
-                "This adds the season, rule (6.21). The wish is 'the same season and then the shape': a product, "
-                "rule (6.22).",
+                "This adds the season, rule (6.21). We want the same season and then a similar shape: a product, rule "
+                "(6.22).",
             ),
             Mistake(
                 matrix_product,
@@ -719,8 +720,8 @@ PIECES = (
             ),
             Mistake(
                 exactly_this_set,
-                "This is 1 for U = A alone, and the kernel of such features is 1 if A = B and else 0. In eq. (18) "
-                "every U ⊆ A counts, the empty set included.",
+                "This is 1 for U = A alone, and the kernel of such features is 1 if A = B and 0 otherwise. In eq. "
+                "(18) every U ⊆ A counts, including the empty set.",
             ),
             Mistake(
                 touching_sets,
@@ -729,7 +730,7 @@ PIECES = (
             ),
             Mistake(
                 bits_reversed,
-                "The features are right, but in the wrong order. Feature j belongs to the U that holds universe[i] "
+                "The features are right, but in the wrong order. Feature j belongs to the U that contains universe[i] "
                 "where bit i of j is set; bit 0 is the last binary digit of j: j >> i & 1.",
             ),
         ],
@@ -772,5 +773,5 @@ PIECES = (
 
 
 def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed stands for."""
+    """The checks of this assignment, on the cases of the term that the seed belongs to."""
     return Checks(PIECES, seed=seed)

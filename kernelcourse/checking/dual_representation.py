@@ -16,7 +16,7 @@ from .piece import Claim, Mistake, Piece
 
 _SOLVE_TOLERANCE = 1e-8
 _SOLVE_REASON = (
-    "the systems have condition number below 1e4 (lam >= 0.1, entries of order 1), so that even an explicit inverse "
+    "the systems have condition number below 1e4 (lam >= 0.1, entries of order 1), so even an explicit inverse "
     "keeps more than 8 of the 16 digits"
 )
 
@@ -438,7 +438,7 @@ PIECES = (
             Mistake(
                 residual_reversed,
                 "This matches t − Φw where Φw − t belongs: the penalty pulls one way and the data push the other. "
-                "Differentiate the square once more, sign by sign.",
+                "Differentiate the square again and watch the signs.",
             ),
         ],
     ),
@@ -482,7 +482,7 @@ PIECES = (
         [
             Mistake(
                 transpose_forgotten,
-                "This matches Φa, which fits in shape only if N = M. Eq. (7) sums the rows of Φ, one for each point, "
+                "This matches Φa, whose shape fits only if N = M. Eq. (7) sums the rows of Φ, one for each point, "
                 "with weights a_n: that is Φᵀa.",
             ),
             Mistake(averaged_over_points, "This is the mean of a_n φ(x_n). Eq. (7) sums them: no division by N."),
@@ -500,11 +500,12 @@ PIECES = (
             ),
             Mistake(
                 constant_dropped,
-                "The constant ½ tᵀt is missing. The minimiser does not care, but J(a) = J(w) does; see eq. (8).",
+                "The constant ½ tᵀt is missing. It does not change the minimiser, but J(a) = J(w) needs it; see eq. "
+                "(8).",
             ),
             Mistake(
                 one_gram_matrix_short,
-                "This matches ½ aᵀKa as the first term. It is ½ ‖Ka‖² = ½ aᵀKKa, as the fit is Ka; see eq. (8).",
+                "This matches ½ aᵀKa as the first term. It is ½ ‖Ka‖² = ½ aᵀKKa, because the fit is Ka; see eq. (8).",
             ),
             Mistake(cross_term_added, "The sign of aᵀKt is wrong: expand ½ ‖Ka − t‖² and compare with eq. (8)."),
         ],
@@ -531,7 +532,8 @@ PIECES = (
         [
             Mistake(
                 identity_missing,
-                "This matches K + λ instead of K + λI: the identity is missing, λ lands on every entry; see eq. (10).",
+                "This matches K + λ instead of K + λI: the identity is missing, and λ is added to every entry; see "
+                "eq. (10).",
             ),
             Mistake(
                 ridge_times_n,
@@ -557,8 +559,8 @@ PIECES = (
         [
             Mistake(
                 points_in_columns,
-                "This matches K_testᵀa. K_test has a row for each test point, so that k(x')ᵀa is a row times a; "
-                "see eq. (11).",
+                "This matches K_testᵀa. K_test has a row for each test point, so k(x')ᵀa is a row times a; see eq. "
+                "(11).",
             ),
             Mistake(averaged_prediction, "This is the mean of a_n k(x_n, x'). Eq. (11) sums: no division by N."),
             Mistake(
@@ -602,8 +604,7 @@ PIECES = (
             Mistake(distance_not_squared, "This matches exp(−‖x−z‖/2σ²): the distance in the Gaussian is squared."),
             Mistake(
                 two_forgotten,
-                "This matches exp(−‖x−z‖²/σ²): the factor 2 of 2σ² is missing. (With h² in its place this is the other "
-                "lecture's width.)",
+                "This matches exp(−‖x−z‖²/σ²): the factor 2 of 2σ² is missing. (Lecture K's width h has no 2.)",
             ),
             Mistake(
                 identity_missing_kernel,
@@ -632,5 +633,5 @@ PIECES = (
 
 
 def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed stands for."""
+    """The checks of this assignment, on the cases of the term that the seed belongs to."""
     return Checks(PIECES, seed=seed)

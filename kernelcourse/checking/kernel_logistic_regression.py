@@ -14,7 +14,7 @@ from .checks import Checks
 from .piece import Claim, Mistake, Piece
 
 _DESCENT_REASON = (
-    "the steps are below 1/L, so that gradient descent contracts and rounding errors of 1e-16 do not grow on the way"
+    "the steps are below 1/L, so gradient descent contracts and rounding errors of 1e-16 do not grow on the way"
 )
 
 
@@ -91,7 +91,7 @@ def _test_cases(rng: np.random.Generator) -> Iterator[Case]:
 def _sgd_cases(rng: np.random.Generator) -> Iterator[Case]:
     for label, Phi, y in _problems(rng):
         K, lam, n = Phi @ Phi.T, _lam(rng, label), len(y)
-        order = np.concatenate([[0, 0], rng.permutation(n), rng.integers(n, size=2)])  # a point comes twice in a row
+        order = np.concatenate([[0, 0], rng.permutation(n), rng.integers(n, size=2)])  # a point occurs twice in a row
         yield Case((K, y, order, _step(rng, K, lam), lam), label)
 
 
@@ -228,8 +228,8 @@ _ONE_THRESHOLD = (
 )
 _WRONG_SIDE = (
     "Your f = Ka does not have the right sign at every point: it must be positive where y = 1, negative where y = 0. "
-    "At a point on the wrong side the cross-entropy grows as a is scaled up, at f = 0 it stays log 2. Labels 0 need "
-    "negative weights; with 2y − 1 as targets, K a = 2y − 1 can be solved."
+    "At a point on the wrong side the cross-entropy grows as a is scaled up; at f = 0 it stays log 2. Labels 0 need "
+    "negative weights; one way is to solve K a = 2y − 1."
 )
 
 
@@ -330,8 +330,7 @@ PIECES = (
             ),
             Mistake(
                 penalty_of_the_values,
-                "This matches λKa in the bracket. The penalty's part of eq. (3) is λw = Φᵀ(λa), so that the bracket "
-                "has λa.",
+                "This matches λKa in the bracket. The penalty's part of eq. (3) is λw = Φᵀ(λa), so the bracket has λa.",
             ),
         ],
     ),
@@ -375,8 +374,8 @@ PIECES = (
         [
             Mistake(
                 only_its_own_entry,
-                "This updates the entry q_i alone. When a_i grows by δ, all of q = Ka moves: by δ times column i of K; "
-                "see eq. (4).",
+                "This updates the entry q_i alone. When a_i grows by δ, all of q = Ka changes: by δ times column i of "
+                "K; see eq. (4).",
             ),
             Mistake(
                 change_computed_twice,
@@ -406,5 +405,5 @@ PIECES = (
 
 
 def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed stands for."""
+    """The checks of this assignment, on the cases of the term that the seed belongs to."""
     return Checks(PIECES, seed=seed)

@@ -17,7 +17,7 @@ from .piece import Claim, Mistake, Piece
 
 _SOLVE_TOLERANCE = 1e-8
 _SOLVE_REASON = (
-    "the systems have condition number below 1e4 (lam >= 0.1, entries of order 1), so that even an explicit inverse "
+    "the systems have condition number below 1e4 (lam >= 0.1, entries of order 1), so even an explicit inverse "
     "keeps more than 8 of the 16 digits"
 )
 
@@ -408,7 +408,7 @@ def _verify_costly_bias(answer: Any) -> str:
 
 
 def _largest_gap(X: np.ndarray, t: np.ndarray) -> float:
-    """How far the fits with a penalised and with a free bias lie apart, at most, at the training points."""
+    """The largest difference, at the training points, between the fits with a penalised and with a free bias."""
     K = Polynomial(2)(X - X.mean(axis=0))
     penalised = K @ ridge.dual_weights(K, t, ridge=1.0)
     a, b = ridge.dual_weights_with_offset(K, t, ridge=1.0)
@@ -463,7 +463,7 @@ PIECES = (
             ),
             Mistake(
                 mean_not_added_back,
-                "The predictions are those for y − mean(y). Add the mean of the training targets in the end.",
+                "The predictions are those for y − mean(y). Add the mean of the training targets at the end.",
             ),
             Mistake(
                 raw_test_points,
@@ -529,7 +529,7 @@ PIECES = (
         [
             Mistake(
                 w_with_lambda_of_lecture_s,
-                "This minimises the sum of squares plus λ‖w‖². Lecture K has their mean, so that the diagonal gets nλ.",
+                "This minimises the sum of squares plus λ‖w‖². Lecture K has their mean, so the diagonal gets nλ.",
             ),
             Mistake(
                 dimension_for_n,
@@ -552,8 +552,9 @@ PIECES = (
         [
             Mistake(
                 power_of_d,
-                "This is d^p. That is the order of growth, D ∈ Θ(d^p) for fixed p; the exact count takes the order of "
-                "the factors out and the lower degrees in: choose p from d inputs and the constant 1, with repetition.",
+                "This is d^p. That is the order of growth, D ∈ Θ(d^p) for fixed p; the exact count ignores the order "
+                "of the factors and includes the lower degrees: choose p from d inputs and the constant 1, with "
+                "repetition.",
             ),
             Mistake(
                 highest_degree_only,
@@ -563,7 +564,7 @@ PIECES = (
             Mistake(
                 each_input_up_to_p,
                 "This counts 1 and the powers x_j, …, x_j^p of each input by itself. The mixed terms, x₁x₂ and the "
-                "like, are missing, and they are the bulk.",
+                "like, are missing, and most monomials are mixed.",
             ),
         ],
         tolerance_reason="the answers are whole numbers below 1e8, which floats hold exactly",
@@ -602,13 +603,13 @@ PIECES = (
             ),
             Mistake(
                 share_of_the_one_forgotten,
-                "The factor (p − |m|)! is missing below: of the p brackets, p − |m| contribute their 1, and their "
-                "order does not count either.",
+                "The factor (p − |m|)! is missing in the denominator: of the p brackets, p − |m| contribute their 1, "
+                "and their order does not count either.",
             ),
             Mistake(
                 degree_of_the_monomial_for_p,
-                "This has |m|! above. All p brackets of (xᵀz + 1)^p are dealt out, those that contribute the 1 "
-                "included: p! / (m₁! ⋯ m_d! (p − |m|)!).",
+                "This has |m|! in the numerator. All p brackets of (xᵀz + 1)^p count, including those that contribute "
+                "the 1: p! / (m₁! ⋯ m_d! (p − |m|)!).",
             ),
             Mistake(
                 degree_counted_only,
@@ -632,7 +633,10 @@ PIECES = (
                 powers_summed,
                 "This adds the powers x₁^m₁ + … + x_d^m_d. A monomial is their product.",
             ),
-            Mistake(exponents_as_factors, "This multiplies x_j by its exponent. It is raised to it: x_j ** m_j."),
+            Mistake(
+                exponents_as_factors,
+                "This multiplies x_j by its exponent. It should be raised to that power: x_j ** m_j.",
+            ),
         ],
     ),
     Piece(
@@ -643,8 +647,8 @@ PIECES = (
         [
             Mistake(
                 root_of_the_factorial_missing,
-                "This divides by j!. In the series of the exponential 1/j! belongs to Φ_j(x)Φ_j(z), so that each of "
-                "the two gets 1/√(j!).",
+                "This divides by j!. In the series of the exponential 1/j! belongs to Φ_j(x)Φ_j(z), so each of the "
+                "two gets 1/√(j!).",
             ),
             Mistake(
                 envelope_missing,
@@ -669,12 +673,12 @@ PIECES = (
         [
             Mistake(
                 once_only_part_forgotten,
-                "The primal way has to make w = Φ(X)ᵀa first, once: 2nD more (features of n points, then the products "
-                "with a).",
+                "The primal way has to compute w = Φ(X)ᵀa first, once: 2nD more (features of n points, then the "
+                "products with a).",
             ),
             Mistake(
                 one_test_point,
-                "This is the cost of one test point. There are m of them; only w is made once.",
+                "This is the cost of one test point. There are m of them; only w is computed once.",
             ),
             Mistake(
                 w_for_every_test_point,
@@ -699,7 +703,7 @@ PIECES = (
                 "Your answers are those of a count that leaves out computing w. With a single test point that is most "
                 "of the work.",
             ),
-            Mistake(tie_pays, "At equal counts the primal way takes no fewer multiplications: compare strictly."),
+            Mistake(tie_pays, "At equal counts the primal way does not take fewer multiplications: compare strictly."),
         ],
         tolerance_reason="the answer is True or False, and the counts are whole numbers",
     ),
@@ -718,5 +722,5 @@ PIECES = (
 
 
 def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed stands for."""
+    """The checks of this assignment, on the cases of the term that the seed belongs to."""
     return Checks(PIECES, seed=seed)

@@ -107,7 +107,7 @@ _XOR_FORM = (
     "weights. All entries must be finite."
 )
 _XOR_TIE = (
-    "At one of the corners the votes cancel to exactly 0, and the answer hangs on what sign(0) is taken to be. Two "
+    "At one of the corners the votes cancel to exactly 0, and the answer depends on what sign(0) is taken to be. Two "
     "equal votes can always cancel: a third perceptron that says the same everywhere, w = (0, 0, 1), decides."
 )
 _XOR_WRONG = (
@@ -262,7 +262,7 @@ _NOTHING_AT_ALL = (
 )
 _IT_MOVES = (
     "The gradient at your start is not zero, so gradient descent moves away from it. If W2 = 0 and b2 = 0, the "
-    "gradients of W1 and b1 vanish; the one of W2 is Hᵀδ, and it vanishes if every hidden unit has the same mean over "
+    "gradients of W1 and b1 vanish; that of W2 is Hᵀδ, and it vanishes if every hidden unit has the same mean over "
     "both classes."
 )
 _ALREADY_SOLVED = (
@@ -424,8 +424,8 @@ PIECES = (
         [
             Mistake(
                 before_the_activation,
-                "These are inner products of XW₁ + b₁, before the tanh, and a linear kernel in disguise. The features "
-                "of the last layer are H = tanh(XW₁ + b₁).",
+                "These are inner products of XW₁ + b₁, before the tanh: a linear kernel in disguise. The features of "
+                "the last layer are H = tanh(XW₁ + b₁).",
             ),
             Mistake(
                 activation_of_the_kernel,
@@ -445,5 +445,5 @@ PIECES = (
 
 
 def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed stands for."""
+    """The checks of this assignment, on the cases of the term that the seed belongs to."""
     return Checks(PIECES, seed=seed)

@@ -13,7 +13,7 @@ from .cases import Case
 from .checks import Checks
 from .piece import Claim, Mistake, Piece
 
-_EXACT = "the answers are whole numbers, and no score or vote is 0 up to rounding only"
+_EXACT = "the answers are whole numbers, and every score or vote is exactly 0 or far from it"
 
 
 def _labels(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -66,7 +66,7 @@ def _perceptron_cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def _takes_several_epochs(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """A Gram matrix and labels on which the perceptron takes its time, so that its usual mistakes can be told apart."""
+    """A Gram matrix and labels for which the perceptron needs time, so that its usual mistakes can be told apart."""
     while True:
         K, y = Gaussian(1.0)(rng.normal(size=(n, 2))), _labels(rng, n)
         fit = perceptron.kernel_perceptron(K, y, max_epochs=20)
@@ -262,10 +262,10 @@ def _soft_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case((np.sort(rng.permutation(9)[:5])[None, :], np.array([-1, 1, 1, -1, 1]), 0.01), "whole numbers")
     yield Case((*_clear_votes(rng, 2, 5, 3.0), 3.0), "a wide kernel")
     D = np.vstack([rng.uniform(0.1, 0.2, size=(1, 4)), rng.uniform(2, 4, size=(2, 4))])
-    D[:, 2] /= 2  # the nearest, by far more than sigma
+    D[:, 2] /= 2  # the nearest point, by much more than sigma
     yield Case((D, np.array([1, 1, -1, 1]), 0.005), "a narrow kernel")
     yield Case((*_clear_votes(rng, 4, 6, 0.8), 0.8))
-    # The same three against one, on both sides of their limit 2 sigma**2 log(3): only the right width stands both.
+    # The same three against one, on both sides of their limit 2 sigma**2 log(3): only the right width passes both.
     for sigma in (float(rng.uniform(1.6, 2.4)), float(rng.uniform(0.4, 0.6))):
         gaps = 2 * sigma**2 * np.log(3) * np.array([[0.85], [1.2]])
         D = rng.uniform(0.5, 1) + gaps * [0, 1, 1, 1]
@@ -285,7 +285,7 @@ def _clear_votes(rng: np.random.Generator, m: int, n: int, sigma: float) -> tupl
 
 def _soft_label(D: Any, y: Any, sigma: float) -> Any:
     D = np.asarray(D, dtype=float)
-    nearer = np.sqrt(D - D.min(axis=1, keepdims=True))  # a factor common to a row's terms leaves its sign alone
+    nearer = np.sqrt(D - D.min(axis=1, keepdims=True))  # a common factor of a row's terms does not change its sign
     K = [Gaussian(sigma)([[0.0]], row[:, None])[0] for row in nearer]
     return np.sign(neighbors.soft_neighbors(K, y))
 
@@ -348,8 +348,8 @@ _EVEN = (
 )
 _SAME_POINTS = "Two of your training points coincide. The claim breaks without that: choose different points."
 _ONE_ANSWER = (
-    "Here algorithm 2 has one answer in whatever order the points are listed. It takes points of both labels at "
-    "exactly the same distance from x, too many of them to be all among the kappa nearest, and a vote that they decide."
+    "Here algorithm 2 gives one answer, in whatever order the points are listed. You need points of both labels at "
+    "exactly the same distance from x, so many that not all are among the kappa nearest, and a vote that they decide."
 )
 
 
@@ -472,8 +472,8 @@ PIECES = (
             ),
             Mistake(
                 labels_missing_on_the_list,
-                "This sums k(x_j, x) over the list without the labels. A mistake adds y_j φ(x_j) to w, so that the "
-                "score is the sum of y_j k(x_j, x) over L.",
+                "This sums k(x_j, x) over the list without the labels. A mistake adds y_j φ(x_j) to w, so the score "
+                "is the sum of y_j k(x_j, x) over L.",
             ),
         ],
         tolerance_reason=_EXACT,
@@ -496,8 +496,8 @@ PIECES = (
             ),
             Mistake(
                 root_taken,
-                "These are the distances. The question asks for their squares, which sort alike and cost no root: "
-                "leave out the root of line 4.",
+                "These are the distances. The question asks for their squares, which have the same order and need no "
+                "root: leave out the root of line 4.",
             ),
             Mistake(
                 one_minus_the_kernel,
@@ -514,8 +514,8 @@ PIECES = (
         [
             Mistake(
                 ties_to_the_larger_index,
-                "Of points at the same distance this takes the one with the larger index first. Our rule is the "
-                "smaller index: a stable sort, np.argsort(..., kind='stable'), keeps it.",
+                "Of points at the same distance this takes the one with the larger index first. Our rule takes the "
+                "smaller index first, as a stable sort does: np.argsort(..., kind='stable').",
             ),
             Mistake(
                 distances_returned,
@@ -572,8 +572,8 @@ PIECES = (
             ),
             Mistake(
                 two_of_the_width_missing,
-                "This matches exp(−‖x−x_i‖²/σ²). Here the Gaussian is that of lecture B, with 2σ² below: in the "
-                "narrower one the nearest point wins too often.",
+                "This matches exp(−‖x−x_i‖²/σ²). Here the Gaussian is that of lecture B, with 2σ² in the denominator: "
+                "with the narrower one the nearest point wins too often.",
             ),
             Mistake(
                 one_nearest,
@@ -621,5 +621,5 @@ PIECES = (
 
 
 def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed stands for."""
+    """The checks of this assignment, on the cases of the term that the seed belongs to."""
     return Checks(PIECES, seed=seed)

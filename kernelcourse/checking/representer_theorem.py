@@ -15,7 +15,7 @@ from .piece import Claim, Mistake, Piece
 
 _SOLVE_TOLERANCE = 1e-7
 _SOLVE_REASON = (
-    "the Gram matrices have condition numbers below 1e4, so that even an explicit inverse or the normal equations keep "
+    "the Gram matrices have condition numbers below 1e4, so even an explicit inverse or the normal equations keep "
     "7 of the 16 digits"
 )
 _GAMMA = 0.1  # of the claim
@@ -286,7 +286,7 @@ PIECES = (
         [
             Mistake(
                 values_at_the_points,
-                "These are the values g(x_i). The projection has these values, too, but the question asks for its "
+                "These are the values g(x_i). The projection also has these values, but the question asks for its "
                 "coefficients: solve Kβ = (g(x_1), …, g(x_n)), which is eq. (3).",
             ),
         ],
@@ -301,8 +301,8 @@ PIECES = (
         [
             Mistake(
                 norm_of_all,
-                "This is ‖g‖², both parts together. By Pythagoras ‖g_⊥‖² = ‖g‖² − ‖g_∥‖²: the projection's share has "
-                "to go.",
+                "This is ‖g‖², both parts together. By Pythagoras ‖g_⊥‖² = ‖g‖² − ‖g_∥‖²: subtract the projection's "
+                "share.",
             ),
             Mistake(
                 values_squared,
@@ -326,13 +326,13 @@ PIECES = (
             ),
             Mistake(
                 mean_of_what_is_left,
-                "This fits a without an offset and then takes b from what is left. With b there, another a is better: "
-                "solve for both at once, with the two conditions from eq. (4).",
+                "This fits a without an offset and then takes b from what is left. With b in the model a different a "
+                "is better: solve for both at once, with the two conditions from eq. (4).",
             ),
             Mistake(
                 offset_penalised,
                 "This matches the kernel k + 1, a constant feature whose weight is penalised like any other. In eq. "
-                "(4) the offset is free, which asks that the residuals (and so the a_i) sum to 0.",
+                "(4) the offset is free, which requires that the residuals (and so the a_i) sum to 0.",
             ),
         ],
         tolerance=_SOLVE_TOLERANCE,
@@ -389,5 +389,5 @@ PIECES = (
 
 
 def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed stands for."""
+    """The checks of this assignment, on the cases of the term that the seed belongs to."""
     return Checks(PIECES, seed=seed)

@@ -16,7 +16,7 @@ from .piece import Claim, Mistake, Piece
 
 
 def _degrees(rng: np.random.Generator) -> Iterator[tuple[int, int]]:
-    """Numbers of inputs d and degrees p, of which D features come."""
+    """Numbers of inputs d and degrees p, which give D features."""
     yield 2, 2
     for _ in range(4):
         yield int(rng.integers(2, 7)), int(rng.integers(2, 5))
@@ -234,7 +234,7 @@ _TOO_FEW = (
 )
 _TOO_EASY = (
     f"The first epoch over your points takes at most {_TIMES}n evaluations: the list stays too short, since too few "
-    "points are mistaken. Which labels, or which distances, make every point come as a surprise?"
+    "points are mistaken. Which labels, or which distances, make every new point a mistake?"
 )
 
 
@@ -274,8 +274,8 @@ PIECES = (
         [
             Mistake(
                 powers_of_d,
-                "This is d^p, how fast the number grows. It counts x₁x₂ and x₂x₁ twice and misses the lower degrees; "
-                "the exact number is the binomial coefficient of d + p over p.",
+                "This is d^p, the order of growth. It counts x₁x₂ and x₂x₁ twice and misses the lower degrees; the "
+                "exact number is the binomial coefficient of d + p over p.",
             ),
             Mistake(
                 only_degree_p,
@@ -328,8 +328,8 @@ PIECES = (
         [
             Mistake(
                 w_for_nothing,
-                "These are the answers of a comparison of one test point's costs, 2D and 2nd. But w = Φᵀa is not "
-                "free: it costs 2nD once. Compare 2nD + 2Dm with 2ndm.",
+                "This compares the costs of one test point, 2D and 2nd. But w = Φᵀa is not free: it costs 2nD once. "
+                "Compare 2nD + 2Dm with 2ndm.",
             ),
             Mistake(
                 lectures_rule,
@@ -374,8 +374,8 @@ PIECES = (
             ),
             Mistake(
                 without_logarithms,
-                "This fits a straight line to the seconds themselves. A power law seconds = c·n^q is a line only "
-                "between logarithms: log seconds = log c + q·log n.",
+                "This fits a straight line to the seconds themselves. A power law seconds = c·n^q is a line only in "
+                "the logarithms: log seconds = log c + q·log n.",
             ),
             Mistake(
                 through_the_origin,
@@ -384,7 +384,7 @@ PIECES = (
         ],
         tolerance=1e-8,
         tolerance_reason="a line through a few points with logarithms between 2 and 8 has a condition number below "
-        "1e4, so that even the normal equations keep more than 8 digits",
+        "1e4, so even the normal equations keep more than 8 digits",
     ),
     Piece(
         "perceptron_evaluations",
@@ -418,5 +418,5 @@ PIECES = (
 
 
 def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed stands for."""
+    """The checks of this assignment, on the cases of the term that the seed belongs to."""
     return Checks(PIECES, seed=seed)

@@ -16,7 +16,7 @@ from .piece import Claim, Mistake, Piece
 
 
 def _problems(rng: np.random.Generator) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Features with labels; both classes occur except where one is stated."""
+    """Features with labels; both classes occur unless the label of the case says otherwise."""
 
     def labels(n: int) -> np.ndarray:
         return rng.permutation(np.where(np.arange(n) % 2 == 0, 1, -1))
@@ -194,7 +194,7 @@ def old_value_forgotten(alpha, K, y, lam, i):
 
 def _train(K: Any, y: Any, lam: float, epochs: int) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says that so few epochs do not reach the optimum
+        warnings.simplefilter("ignore")  # it warns that so few epochs do not reach the optimum
         return svm.kernel_svm_by_the_book(K, y, lam=lam, gap=1e-300, max_epochs=epochs).alpha
 
 
@@ -227,8 +227,8 @@ _WRONG_FORM = (
 )
 _ONE_CLASS = "All your labels are equal. Take points of both classes, so that there is something to separate."
 _NOBODY_INSIDE = (
-    "Every support vector of your example lies on the margin, as the claim says. Let a point stand in the way: one "
-    "that is too close to the boundary for the others, or on the wrong side of it. A larger λ widens the margin, too."
+    "Every support vector of your example lies on the margin, as the claim says. Add a point that stands in the way: "
+    "one that is closer to the boundary than the others, or on the wrong side of it. A larger λ also widens the margin."
 )
 _NOBODY_ON_IT = (
     "There is a support vector inside the margin, but none lies on it: λ is so large that no point reaches "
@@ -305,8 +305,8 @@ PIECES = (
             ),
             Mistake(
                 penalty_without_labels,
-                "This matches the penalty λ αᵀKα. The coefficients of f are α_j y_j, so that ‖f‖² = αᵀD_yKD_yα: "
-                "the labels belong to the penalty, too; see eq. (2).",
+                "This matches the penalty λ αᵀKα. The coefficients of f are α_j y_j, so ‖f‖² = αᵀD_yKD_yα: the labels "
+                "belong to the penalty, too; see eq. (2).",
             ),
         ],
     ),
@@ -336,8 +336,8 @@ PIECES = (
         [
             Mistake(
                 wrong_side_of_the_margin,
-                "This lets the points beyond the margin push, y_i f(x_i) > 1. There the hinge is flat; its slope is −1 "
-                "where y_i f(x_i) < 1, see eq. (2).",
+                "This lets the points beyond the margin, y_i f(x_i) > 1, contribute. There the hinge is flat; its "
+                "slope is −1 where y_i f(x_i) < 1, see eq. (2).",
             ),
             Mistake(
                 two_forgotten,
@@ -412,5 +412,5 @@ PIECES = (
 
 
 def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed stands for."""
+    """The checks of this assignment, on the cases of the term that the seed belongs to."""
     return Checks(PIECES, seed=seed)

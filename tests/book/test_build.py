@@ -200,7 +200,7 @@ def complaints(tmp_path_factory, build) -> str:
         ("drawing", "no alternative text"),
         ("path", "does not say what the image shows"),
         ("plot", "no alternative text"),
-        ("drag", "there is no figure 'duel' to drag; there are builder, dual"),
+        ("drag", "there is no figure 'duel' to drag; the figures are builder, dual"),
         ("noise", "stderr was found"),
         ("paper", r"book/_problems/paper\.md, '● Half a problem': there is no ### Answer"),
         ("none", r"there is no file book/_problems/none\.md"),

@@ -114,7 +114,7 @@ def test_file_is_read(module, tmp_path):
         (" (proof)", "", r"'●●● Second': there is no ### Check"),
         ("assert 1", "print 1", r"'● First': ### Check must be one block of Python with an assert"),
         ("### Answer\n$2$", "### Anwser\n$2$", r"'● First': unknown part 'Anwser'"),
-        ("## ● First\n", "", r"### Answer stands outside of a problem"),
+        ("## ● First\n", "", r"### Answer is outside a problem"),
         ("# Title", "Title", r"the first heading must be #"),
         (GOOD, "# Title\n", r"there is no problem in it"),
         (GOOD, "", r"the first heading must be #"),

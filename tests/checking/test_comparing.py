@@ -76,7 +76,7 @@ def test_equal_in_meaning_is_equal(got, want):
     ("got", "want", "problem"),
     [
         (1, True, "True or False is expected"),
-        (False, True, "the other one"),
+        (False, True, "opposite"),
         (1.0, "dual", "a string is expected"),
         ("primal", "dual", "The text differs"),
         (1.0, (1.0, 2.0), "2 values are expected"),

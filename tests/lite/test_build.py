@@ -265,7 +265,7 @@ def test_the_server_has_the_book_and_leaves_the_site_as_it_is(tmp_path):
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        with pytest.raises(SystemExit, match=rf"port {port} cannot be used .*: end the program that serves there"):
+        with pytest.raises(SystemExit, match=rf"port {port} cannot be used .*: end the program that uses it"):
             server.check_port(port)
     assert server.PORT == 8421, "another port, and students no longer find what they saved"
 

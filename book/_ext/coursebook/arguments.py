@@ -1,8 +1,8 @@
 r"""What a public name takes, gives back and refuses: read from its signature, its checks and its comments.
 
-The library checks its arguments with few functions, `points`, `square`, `vector`, `real`, `whole` and so on, and a name
-such as `K` or `ridge` means the same everywhere. So the type and the default come from the signature, the limits from
-the checks in the source, and the meaning from the table below.
+The library checks its arguments with a few functions, `points`, `square`, `vector`, `real`, `whole` and so on, and a
+name such as `K` or `ridge` means the same everywhere. So the type and the default come from the signature, the limits
+from the checks in the source, and the meaning from the table below.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MEANINGS = {
     "center.K": "(n, n), or (m, n) between test and training points: see `K_train`",
     "centre.K": "(n, n), or (m, n) between test and training points: see `K_train`",
     "K_test": "(m, n): the kernel between m test points and n training points",
-    "K_train": "(n, n): the Gram matrix of the training points, where K is that of test points",
+    "K_train": "(n, n): the Gram matrix of the training points, if K belongs to test points",
     "L": "(n, n): the other Gram matrix",
     "P": "(n, k): one row of probabilities per point",
     "Phi": "(n, M): the design matrix, one row of features per point",
@@ -47,21 +47,21 @@ MEANINGS = {
     "alpha": "(n,): the dual weights, one per point",
     "RationalQuadratic.alpha": "the spread of the widths",
     "alpha0": "(n,): where to start",
-    "alphabet": "the symbols that may occur; with them the features are finite",
-    "arrows": "pairs of names, or three where the third is written beside the arrow",
+    "alphabet": "the symbols that may occur; if given, the features are finite",
+    "arrows": "pairs of names, or triples whose third entry is written beside the arrow",
     "averaged": "whether the answer is the mean over the steps",
     "ax": "the matplotlib axes to draw on",
     "b": "the offset",
     "Layer.b": "(outputs,): the offsets",
     "batch_size": "points per step",
-    "bayes": "the function whose sign is the best boundary, to be drawn too",
+    "bayes": "the function whose sign gives the best boundary, which is drawn too",
     "boxes": "(x, y) or (x, y, text), by name",
     "c": "(n,): the coefficients",
     "Constant.c": "the value of the kernel",
     "novikoff_bound.c": "(n,): the coefficients of a function that separates the classes",
     "cells": "squares per side",
-    "centers": "(M,): the places of the functions",
-    "coefficients": "one per power, that of the constant first",
+    "centers": "(M,): the centres of the basis functions",
+    "coefficients": "one per power, starting with the constant",
     "colorbar": "whether to draw the scale",
     "components": "further curves to draw, by name",
     "d": "the number of inputs",
@@ -73,8 +73,8 @@ MEANINGS = {
     "epochs": "passes over the points",
     "estimator": "the model, which is copied and not changed",
     "f": "(n,): the values of the function at the points",
-    "features": "a feature map, as `LandmarkFeatures` or `random_fourier` give",
-    "folds": "pairs of training and held-out indices, as `k_fold` gives",
+    "features": "a feature map, such as `LandmarkFeatures` or the result of `random_fourier`",
+    "folds": "pairs of training and held-out indices, as returned by `k_fold`",
     "frequencies": "the frequencies",
     "gamma": "the factor of the squared norm beside the mean of the losses",
     "gap": "the relative duality gap at which to stop",
@@ -84,7 +84,7 @@ MEANINGS = {
     "held_out": "the fraction to hold out",
     "hidden": "units of each hidden layer",
     "idf": "the weights, by word",
-    "iterations": "how many steps",
+    "iterations": "the number of steps",
     "k": "the number of folds",
     "is_valid_kernel.k": "a kernel, or a function of two points or of two arrays of points",
     "kernel_slices.k": "the kernel",
@@ -96,23 +96,23 @@ MEANINGS = {
     "labels": "(n,): classes, numbered from 0",
     "vote.labels": "(m, kappa): the labels of the neighbours, the nearest first",
     "lam": "the factor of the squared norm beside the mean of the losses",
-    "lams": "the values of `lam`, each a start for the next",
+    "lams": "the values of `lam`; each solution is the start for the next",
     "landmarks": 'how they are chosen: "uniform", "kmeans++" or "leverage"',
-    "larger_is_better": "whether the metric is a score; by default it is one where it is the estimator's own",
+    "larger_is_better": "whether the metric is a score; by default only the estimator's own is",
     "layers": "the layers, from the inputs to the outputs",
     "legend": "whether to draw the legend",
     "length": "the distance over which the kernel falls",
-    "loss": "gives the loss and its derivative in the scores: `squared_error` or `softmax_cross_entropy`",
+    "loss": "returns the loss and its derivative by the scores: `squared_error` or `softmax_cross_entropy`",
     "m": "the number of features",
     "uniform_landmarks.m": "the number of landmarks",
     "kmeans_landmarks.m": "the number of landmarks",
     "leverage_landmarks.m": "the number of landmarks",
     "margins": "whether to draw the lines where f is -1 and +1",
-    "max_epochs": "the most passes over the points",
-    "max_iterations": "the most iterations",
-    "max_passes": "the most passes over the points",
-    "max_products": "the most products with K",
-    "max_steps": "the most steps",
+    "max_epochs": "the largest number of passes over the points",
+    "max_iterations": "the largest number of iterations",
+    "max_passes": "the largest number of passes over the points",
+    "max_products": "the largest number of products with K",
+    "max_steps": "the largest number of steps",
     "memory": "the bytes that a block of rows may take",
     "metric": "a function of targets and predictions; by default the estimator's own score",
     "model": "a fitted estimator",
@@ -142,7 +142,7 @@ MEANINGS = {
     "phi": "the feature map, from n points to (n, M)",
     "points": "the places of the slices",
     "prediction": "(n,): the predictions",
-    "repeats": "how often",
+    "repeats": "the number of repetitions",
     "resolution": "points per side of the grid",
     "ridge": "what is added to the diagonal of K",
     "primal_weights.ridge": "what is added to the diagonal of the normal equations",
@@ -165,19 +165,19 @@ MEANINGS = {
     "target": "the column that becomes the target",
     "text": "the text",
     "tol": "the accuracy at which to stop",
-    "is_psd.tol": "how far below 0 an eigenvalue may be, by rounding",
-    "is_valid_kernel.tol": "how far below 0 a value may be, by rounding",
+    "is_psd.tol": "how far below 0 rounding may move an eigenvalue",
+    "is_valid_kernel.tol": "how far below 0 rounding may move a value",
     "train_error": "(r,): the errors on the training points",
     "trials": "how many matrices to try",
     "truth": "the function behind the data",
-    "universe": "all elements; with them the features are finite",
-    "unseen": "the weight of words that no text had",
+    "universe": "all elements; if given, the features are finite",
+    "unseen": "the weight of words that occur in no text",
     "v": "(k,): the weight of each perceptron's vote",
     "validation_error": "(r,): the errors on the points held out",
-    "vocabulary": "the words that count; with them the features are finite",
+    "vocabulary": "the words that count; if given, the features are finite",
     "w": "(M,): the weights of the features",
     "weights": "one weight ≥ 0 per position",
-    "width": "how wide a function is",
+    "width": "the width of each function",
     "x": "(n,): points on a line",
     "x_train": "(n,): the training points, on a line",
     "y": "(n,): the labels",
@@ -213,7 +213,7 @@ def has_fields(value: Any) -> bool:
 
 
 def is_result(value: Any) -> bool:
-    """A class that functions give back, rather than one that users make."""
+    """Whether a class is one that functions return and not one that users create."""
     makes = {"Kernel", "Estimator"}
     return inspect.isclass(value) and has_fields(value) and not makes & {base.__name__ for base in value.__mro__}
 
@@ -356,7 +356,7 @@ def _message(node: ast.expr, own_name: str) -> str:
 
 
 def checked(value: Any) -> bool:
-    """Are there checks of its arguments, so that others are refused?"""
+    """Whether it checks its arguments and refuses others."""
     return bool(checks(value))
 
 
@@ -377,12 +377,12 @@ def fields(value: Any) -> list[Field]:
 
 
 def field_meaning(value: Any, name: str) -> str:
-    """A field without a comment: what its name always means."""
+    """The meaning of a field without a comment: what its name always means."""
     return MEANINGS.get(f"{value.__name__}.{name}") or (MEANINGS[name] if name in ALWAYS else "")
 
 
 def result(value: Any) -> Any:
-    """The class of what a function gives back, if it is one of the library's tuples or dataclasses; else None."""
+    """The class that a function returns, if it is one of the library's tuples or dataclasses; else None."""
     annotation = str(inspect.unwrap(value).__annotations__.get("return", ""))
     found = vars(inspect.getmodule(inspect.unwrap(value))).get(annotation)
     return found if inspect.isclass(found) and has_fields(found) else None
@@ -410,7 +410,7 @@ def result_words(value: Any) -> str:
 
 
 def source_without_docstring(value: Any) -> str:
-    """The definition as it stands in the library, without the docstring, which the page shows already."""
+    """The definition in the library, without the docstring, which the page already shows."""
     lines, node = textwrap.dedent(inspect.getsource(inspect.unwrap(value))).splitlines(), parsed(value)
     docstring, *rest = node.body
     if rest and ast.get_docstring(node, clean=False) is not None:

@@ -33,7 +33,7 @@ CITATION = re.compile(r"([a-z]+)(\d{4})")
 
 
 class Words:
-    """What stands in a notebook for a role or a directive of the page."""
+    """What replaces a role or a directive of the page in a notebook."""
 
     def __init__(self, env: BuildEnvironment) -> None:
         self.env = env
@@ -88,7 +88,7 @@ class Words:
         if name in LEFT_OUT:
             return ""
         if name == "problems":
-            return "The problems are on the page of the book."
+            return "The problems are on this page of the book."
         if name == "dropdown":
             return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
         if name == "prf:proof":

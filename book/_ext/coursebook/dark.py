@@ -1,4 +1,4 @@
-"""Figures in the dark: a twin of each SVG in which black and white have changed places and no colour has lost its hue.
+"""Figures for dark mode: a twin of each SVG in which black and white are exchanged and every colour keeps its hue.
 
 A map of numbers (a Gram matrix, a landscape) keeps its colours, since its caption says what dark and pale mean; only
 the axes around it are recoloured.
@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 from PIL import Image
 
-GROUND = "#121212"  # the page's, in the dark
+GROUND = "#121212"  # the background of a page in dark mode
 SHADES = {  # of kernelcourse.plots.PALETTE; those of the classes are also those of the figures to drag (lab.css)
     "#0072b2": "#56b4e9",
     "#d55e00": "#f08a3c",
@@ -37,7 +37,7 @@ ElementTree.register_namespace("xlink", LINK.strip("{}").removesuffix("}href"))
 
 @cache
 def shade(colour: str) -> str:
-    """The colour that takes a colour's place in the dark: its hue, with the lightness turned around."""
+    """The colour that replaces a colour in dark mode: the same hue with reversed lightness."""
     if colour in SHADES:
         return SHADES[colour]
     red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
@@ -47,7 +47,7 @@ def shade(colour: str) -> str:
 
 
 def darkened(svg: str) -> str:
-    """The figure as it is shown in the dark."""
+    """The figure as it is shown in dark mode."""
     root = ElementTree.fromstring(svg)
     root.set("fill", "#000000")  # letters have no colour of their own
     for axes in (group for group in root.iter(f"{SVG}g") if group.get("id", "").startswith("axes_")):
@@ -74,7 +74,7 @@ def _pixels(image: ElementTree.Element) -> np.ndarray:
 
 
 def _is_opaque(image: ElementTree.Element) -> bool:
-    """Whether an image is a map, rather than a cloud of dots that was drawn as one."""
+    """Whether an image is a map and not a cloud of dots that was drawn as an image."""
     return float(np.mean(_pixels(image)[..., 3] == 255)) > 0.5
 
 
@@ -90,7 +90,7 @@ def _recolour_pixels(image: ElementTree.Element) -> None:
 
 
 def _nearest(colour: str) -> str:
-    """The shade of a pixel, whose colour may be a rounding away from one of the palette."""
+    """The shade of a pixel, whose colour may differ by rounding from one of the palette."""
     rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)])
     for known, dark in SHADES.items():
         if np.abs(rgb - [int(known[i : i + 2], 16) for i in (1, 3, 5)]).max() <= 6:
@@ -111,8 +111,8 @@ def _is_map(axes: ElementTree.Element) -> bool:
 
 
 def _keep_inside(axes: ElementTree.Element) -> None:
-    """Mark what is drawn on a map: it was chosen to be seen on the map's colours."""
-    path = next((path.get("d", "") for path in axes.iter(f"{SVG}path")), "")  # the ground, unless the axes are off
+    """Mark what is drawn on a map: its colours were chosen to be visible there."""
+    path = next((path.get("d", "") for path in axes.iter(f"{SVG}path")), "")  # the background, unless the axes are off
     corners = np.array(re.findall(r"[ML] ([-\d.]+) ([-\d.]+)", path) or [(0, 0)], dtype=float)
     low, high = corners.min(axis=0), corners.max(axis=0)
     for child in axes:

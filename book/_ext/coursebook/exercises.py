@@ -1,4 +1,4 @@
-"""The exercises on the pages: their names with points and minutes, a table of all, and the buttons that open one.
+"""The exercises on the pages: their names with points and minutes, a table of all, and buttons to open them.
 
 `{exercise}`06`` links to a notebook as "Exercise 6: support vector machines (19 points, about 90 minutes)"; the words
 come from the students' notebook. Below it come the buttons: in the browser, on the site that `make lite` builds beside
@@ -135,7 +135,7 @@ def where(app: Sphinx, docname: str) -> dict[str, str]:
 def add_buttons(app: Sphinx, doctree: nodes.document) -> None:
     """One row of buttons below the paragraph that first links to a notebook; tables have only their links.
 
-    They are for the pages: a PDF or an EPUB has nothing beside it that they could lead to.
+    Only web pages have them: beside a PDF or an EPUB there is nothing that they could open.
     """
     if app.builder.name != "html":
         return

@@ -1,4 +1,4 @@
-"""Figures: what they show in words, their forms for phones and for the dark, and their code below them.
+"""Figures: what they show in words, their forms for phones and for dark mode, and the code below them.
 
 A figure made by code gets its alternative text, its caption and its name in the cell's own header:
 
@@ -67,7 +67,7 @@ class WithNarrowForm:
 
 
 def visit_image(translator: Any, node: nodes.image) -> None:
-    """Write a figure of the book as two pictures, one for the light and one for the dark, each in one or two forms."""
+    """Write a figure of the book as two pictures, one for light and one for dark mode, each in one or two forms."""
     source = Path(translator.builder.srcdir, node["uri"].lstrip("/"))
     type(translator).visit_image(translator, node)
     if translator.builder.name != "html" or source.suffix != ".svg" or not source.is_file():
@@ -108,7 +108,7 @@ def _write(path: Path, text: str) -> None:
 
 
 class CodeBelowFigures(SphinxPostTransform):
-    """The folded code of a figure stands below its caption."""
+    """Move the folded code of a figure below its caption."""
 
     default_priority = 210  # after myst-nb has folded it
     formats = ("html",)

@@ -1,8 +1,8 @@
 r"""Formulas, rendered by KaTeX while the book is built, so that a page needs no script to show them.
 
 The script is the one in sphinxcontrib-katex, which would run it in node; here a JavaScript engine inside this process
-does, so that building the book needs nothing but Python. Added: the book's macros, an error for a formula that KaTeX
-refuses (a warning that names the line, hence a failed build), a box around each displayed formula, which scrolls on a
+runs it, so that building the book needs nothing but Python. This module adds the book's macros, a warning that names
+the line of a formula that KaTeX refuses (and fails the build), a box around each displayed formula, which scrolls on a
 phone, and punctuation that stays on the line of its formula.
 """
 
@@ -80,7 +80,7 @@ def to_html(latex: str, *, display: bool) -> str:
 
 
 def render(writer, node: nodes.Element, *, display: bool) -> str:
-    """The formula as HTML and MathML. One that KaTeX refuses is a warning, and is shown as it was written."""
+    """The formula as HTML and MathML. A formula that KaTeX refuses causes a warning and is shown as it was written."""
     try:
         return to_html(node.astext(), display=display)
     except ValueError as error:
@@ -89,7 +89,7 @@ def render(writer, node: nodes.Element, *, display: bool) -> str:
 
 
 class Punctuation(SphinxPostTransform):
-    """Hands what touches an inline formula to the formula: a browser may break the line at either of its ends."""
+    """Put text that touches an inline formula into the formula: a browser may break the line at either end of it."""
 
     default_priority = 900
     formats = ("html",)

@@ -96,12 +96,12 @@ def read_map(block: str, sections: list[str]) -> list[Node]:
     named = [name for node in found for name in node.sections]
     if sorted(named) != sorted(sections):
         wrong = set(named) ^ set(sections) or {name for name in named if named.count(name) > 1}
-        raise ValueError(f"a map has every section of the book once; not so {', '.join(sorted(wrong))}")
+        raise ValueError(f"a map must have every section of the book once, but not so {', '.join(sorted(wrong))}")
     return found
 
 
 def arrows(found: list[Node], needed: dict[str, set[str]]) -> list[tuple[str, str]]:
-    """Which node needs which, from what their sections need, without what follows from other arrows."""
+    """Which node needs which, from what their sections need, without arrows that follow from others."""
     owner = {section: node.name for node in found for section in node.sections}
     direct = {
         node.name: {owner[other] for section in node.sections for other in needed[section]} - {node.name}
@@ -199,12 +199,12 @@ def built(app: Sphinx) -> dict[str, Path]:
 def visit_editions(writer: Any, node: editions) -> None:
     links = [f'<a href="{path.name}">{word}</a>' for word, path in built(writer.builder.app).items()]
     if links and writer.builder.name == "html":
-        writer.body.append(f"<p>To read elsewhere: {' · '.join(links)}</p>\n")
+        writer.body.append(f"<p>Other editions: {' · '.join(links)}</p>\n")
     raise nodes.SkipNode
 
 
 def home_is_outdated(app: Sphinx, env: BuildEnvironment, *changes: Any) -> list[str]:
-    """The home page is written again when an edition has come or gone."""
+    """The home page is written again when an edition has been added or removed."""
     names = sorted(built(app)) if app.builder.name == "html" else []
     before, env.editions = getattr(env, "editions", names), names
     return [] if before == names else [app.config.root_doc]

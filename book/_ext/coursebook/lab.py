@@ -155,7 +155,7 @@ class LabDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         name = self.arguments[0]
         if name not in STARTS:
-            raise self.error(f"there is no figure {name!r} to drag; there are {', '.join(STARTS)}")
+            raise self.error(f"there is no figure {name!r} to drag; the figures are {', '.join(STARTS)}")
         box = lab(name=name, figure=self.options.get("figure", ""), keep="keep" in self.options)
         self.set_source_info(box)
         self.state.nested_parse(self.content, self.content_offset, box)
@@ -181,7 +181,7 @@ def opening(name: str, figure: str = "", keep: bool = False) -> str:
 
 
 def check_twins(app: Sphinx, doctree: nodes.document) -> None:
-    """A static figure that is named and not there would leave the box without a number."""
+    """A static figure that is named but missing would leave the box without a number."""
     ids = {name for figure in doctree.findall(nodes.figure) for name in figure["ids"]}
     for box in doctree.findall(lab):
         if box["figure"] and nodes.make_id(box["figure"]) not in ids:
@@ -210,7 +210,7 @@ def skip(writer: Any, node: lab) -> None:
 
 
 def ignore(writer: Any, node: preset) -> None:
-    """Where nothing can be dragged, words are words."""
+    """Where nothing can be dragged, the words are plain text."""
 
 
 def load_on_page(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -220,7 +220,7 @@ def load_on_page(app: Sphinx, page: str, template: str, context: dict[str, Any],
 
 
 def write_assets(app: Sphinx) -> None:
-    """Before any page is written: a page's link carries a checksum of the file."""
+    """Run before any page is written, because a page's link contains a checksum of the file."""
     if app.builder.format == "html":
         static = Path(app.outdir, "_static")
         static.mkdir(parents=True, exist_ok=True)

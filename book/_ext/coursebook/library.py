@@ -14,9 +14,9 @@ from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
 LIBRARY = "kernelcourse"
-# What students and instructors run, by commands: no functions to call.
+# What students and instructors run by commands; it has no functions to call.
 BY_COMMAND = (f"{LIBRARY}.checking", f"{LIBRARY}.course")
-# The pages of the reference, and the packages and modules of each; the most exact counts.
+# The pages of the reference, and the packages and modules of each; the longest match counts.
 GROUPS = {
     "kernels": ("Kernels", "kernels.vectors kernels.rules kernels.strings kernels.text kernels.sets kernels"),
     "algorithms": (

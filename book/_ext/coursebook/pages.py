@@ -41,9 +41,8 @@ class BookBuilder(StandaloneHTMLBuilder):
 
 
 def repository_links(app: Sphinx, config: Config) -> None:
-    """`repository: url` in _config.yml is the one switch for everything that points to the repository.
-
-    Jupyter Book would hand it on, but it lets our own theme options take the place of all of its.
+    """`repository: url` in _config.yml is the only switch for everything that points to the repository. Jupyter Book
+    would pass it on, but our own theme options replace all of its options.
     """
     settings = yaml.safe_load((Path(app.srcdir) / "_config.yml").read_text(encoding="utf-8"))
     repository = settings.get("repository") or {}
@@ -77,9 +76,9 @@ def rewrite_where_needed(app: Sphinx, env: BuildEnvironment) -> list[str]:
     return [] if before == shown_elsewhere else list(env.found_docs)
 
 
-# Markup of the extensions that a screen reader would stumble over: a label which hides the words that are seen,
-# identifiers which sphinx-proof gives to every theorem and to every proof alike, a role which ARIA has withdrawn, the
-# corner of a table announced as a heading.
+# Markup of the extensions that disturbs screen readers: a label that hides the visible words, identifiers that
+# sphinx-proof gives to every theorem and to every proof alike, a role that ARIA has withdrawn, the corner of a table
+# announced as a heading.
 REPAIRS = {
     '<summary aria-label="Toggle hidden content">': "<summary>",
     ' id="proof-content"': "",
@@ -132,7 +131,8 @@ def add_fold(app: Sphinx, page: str, template: str, context: dict[str, Any], doc
 def copy_styles_early(app: Sphinx) -> None:
     """Two extensions copy their style sheets after the pages are written.
 
-    A page's link to a style sheet carries a checksum, if the file is there: without this, only a second build's would.
+    A page's link to a style sheet contains a
+    checksum if the file exists; without this, only a second build would have them.
     """
     if app.builder.format == "html":
         sphinx_proof.copy_asset_files(app, None)
@@ -150,7 +150,7 @@ def light_without_scripts(app: Sphinx, error: Exception | None) -> None:
 
 
 def forward_old_address(app: Sphinx, error: Exception | None) -> None:
-    """Links to the home page under the name of its source, and the search, still find it."""
+    """Links to the home page under the name of its source still work, and so does the search."""
     old = Path(app.outdir, f"{app.config.root_doc}.html")
     if error is None and app.builder.name == "html" and old.name != "index.html":
         home = "../" * app.config.root_doc.count("/") + "index.html"

@@ -1,7 +1,7 @@
 r"""The book on paper and on reading devices: what LaTeX and EPUB need to show the same pages.
 
 Chapters keep the numbers that they have on the web: openings, recaps and appendices have none. EPUB readers run no
-scripts and know no KaTeX; they show MathML, which is half of what KaTeX makes.
+scripts and do not know KaTeX; they show MathML, which is half of KaTeX's output.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def latex_settings(app: Sphinx, config: Config) -> None:
 
     config.latex_elements = {**config.latex_elements, **LATEX}
     config.latex_elements["preamble"] = config.latex_elements.get("preamble", "") + PREAMBLE
-    config.today = config.today or f"Version {kernelcourse.__version__}"  # not the hour of its making
+    config.today = config.today or f"Version {kernelcourse.__version__}"  # not the time of the build
 
 
 def number_as_on_the_web(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -54,7 +54,7 @@ def number_as_on_the_web(app: Sphinx, doctree: nodes.document, docname: str) -> 
 
 
 def fit_tables(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Names in tables may break, and the columns of a long table get widths by what is in them."""
+    """Names in tables may break, and the columns of a long table get widths that suit their contents."""
     if app.builder.format != "latex":
         return
     for table in doctree.findall(nodes.table):
@@ -101,7 +101,7 @@ def visit_display(writer: Any, node: nodes.math_block) -> None:
 
 
 STYLES = {"_static/basic.css", "_static/epub.css", "_static/pygments.css", "_static/reading.css"}
-REPAIRS = [  # of pages: what a reading device does not know, or may not get
+REPAIRS = [  # parts of pages that a reading device does not know or may not get
     (re.compile(r"<noscript>.*?</noscript>", re.DOTALL), ""),
     (
         re.compile(

@@ -94,7 +94,7 @@ def read_problem(number: int, title: str, text: str, parts: dict[str, str]) -> P
     if "Check" in parts and not (code and "assert" in code[1]):
         raise ValueError("### Check must be one block of Python with an assert")
     if not code and not name.endswith("(proof)"):
-        raise ValueError('there is no ### Check; only a title that ends in "(proof)" may go without')
+        raise ValueError('there is no ### Check; only a title that ends in "(proof)" may do without')
     return Problem(number, mark, name, text, parts["Answer"], parts["Solution"], code[1] if code else "")
 
 
@@ -111,7 +111,7 @@ def read_section(folder: Path, name: str) -> Section:
     while found:
         (level, title, text), *found = found
         if level != 2:
-            raise ValueError(f"{place}: {'#' * level} {title} stands outside of a problem")
+            raise ValueError(f"{place}: {'#' * level} {title} is outside a problem")
         parts: dict[str, str] = {}
         while found and found[0][0] == 3:
             (_, part, below), *found = found
@@ -143,7 +143,7 @@ class ProblemDirective(SphinxDirective):
         """A box with a heading and paragraphs; `label` is where links to it lead."""
         title, *body = self.parse_text_to_nodes("\n\n".join([heading, *texts]))
         title["classes"].append("problem-title")
-        if mark:  # the dots for the eye, the word for everybody
+        if mark:  # the dots to look at, and the word for screen readers
             dots = nodes.raw("", f' <span class="level" aria-hidden="true">{mark}</span> ', format="html")
             title.extend([dots, nodes.inline("", LEVELS[mark], classes=["level"])])
         box = nodes.container("", title, *body, classes=["problem"], ids=[label], names=[label])

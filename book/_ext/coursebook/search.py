@@ -1,4 +1,4 @@
-r"""The search: sections before the reference, and excerpts that can be read, also where pages are opened from disk.
+r"""The search: sections before the reference, and readable excerpts, even if pages are opened from disk.
 
 While a page is written, the prose of each of its sections is kept: no code, no displayed formulas, and formulas in a
 sentence as plain text, exp(−‖x − x′‖²/2σ²). All of it goes into one script, searchindex.js, which only the page for
@@ -31,7 +31,7 @@ SKIPPED = (
     nodes.substitution_definition, nodes.system_message, nodes.image, addnodes.toctree, addnodes.desc_signature,
 )  # fmt: skip
 READING_TIME = re.compile(r"\d+ minutes[.,]|\w+ sections?, ")  # the line below a title
-SECTION, APPENDIX, NAME = range(3)  # in this order they are shown, where they match equally well
+SECTION, APPENDIX, NAME = range(3)  # the order in which equally good matches are shown
 BEFORE = ("book/instructors", "book/exercises", "book/appendix/")
 
 # ------------------------------------------------------------------------------------------------ formulas as text

@@ -1,4 +1,4 @@
-"""What Sphinx and its extensions work out anew for every page, worked out once per build. No page changes by it."""
+"""Compute once per build what Sphinx and its extensions compute again for every page. The pages stay the same."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def only_titles(env: BuildEnvironment) -> dict[str, nodes.bullet_list]:
 
 
 def shorten_contents(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Where a template asks for the titles alone, let Sphinx find contents that have nothing else."""
+    """If a template asks only for titles, let Sphinx find contents that have nothing else."""
     whole, toctree_of_page = app.env.tocs, context["toctree"]
     if not hasattr(app, "only_titles"):
         app.only_titles = only_titles(app.env)  # type: ignore[attr-defined]

@@ -96,7 +96,7 @@ def parameters(value: Any) -> str:
 
 
 def finite_features(kernel: type) -> str:
-    """Does it have a finite feature map? Asked of the kernel in its own example, at a point that it accepts."""
+    """Whether it has a finite feature map: the kernel in its own example, at a point that it accepts."""
     import kernelcourse
 
     stated = getattr(kernel, "finite_with", None)
@@ -178,7 +178,7 @@ def data(notes: Notes) -> str:
 
 
 def picture(value: Any) -> str:
-    """The picture of a data set; of texts and sequences, which are their own picture, the first few."""
+    """The picture of a data set; for texts and sequences, the first few of them."""
     drawn = DATA[value.__name__]
     if drawn.draw is not letters:
         return f"![{drawn.alt}](/{file_of(value.__name__)})"

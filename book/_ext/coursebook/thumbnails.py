@@ -95,7 +95,7 @@ DATA = {
     "load_digits": Picture(lambda f: f(), pixels, "Eight handwritten digits of eight by eight pixels."),
     "load_splice_sites": Picture(lambda f: f(), letters, "Five rows of the letters A, C, G and U."),
     "load_scipy_summaries": Picture(lambda f: f(), letters, "The first words of five summaries."),
-    "load_southern_women": Picture(lambda f: f(), members, "A grid of squares: which woman came to which event."),
+    "load_southern_women": Picture(lambda f: f(), members, "A grid of squares: which woman attended which event."),
     "load_mutag": Picture(lambda f: f(), first_graph, "A molecule as a graph with its atoms on a circle."),
 }
 

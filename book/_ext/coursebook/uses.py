@@ -1,4 +1,4 @@
-"""Which sections use a name of the library: those that link to it with `{lib}`, or import it in a cell one can see."""
+"""Which sections use a name of the library: those that link to it with `{lib}`, or import it in a visible cell."""
 
 from __future__ import annotations
 

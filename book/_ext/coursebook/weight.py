@@ -127,12 +127,12 @@ def _lightened(page: str, searches: bool, out: Path, parts: dict[str, list[str]]
 
     def replaced(kind: str, file: str, tag: str) -> str:
         if file in OF_SOME_PAGES:
-            if file in SEARCH:  # after the bundle, which comes when the page is there
+            if file in SEARCH:  # after the bundle, which is loaded after the page
                 return tag.replace("<script", "<script defer") if searches else ""
             return tag if file != TABS or "sd-tab-set" in page else ""
         if file == FONT:
             return ""
-        if file == OPTIONS:  # short, and the scripts inside the page ask for it at once
+        if file == OPTIONS:  # short, and the scripts inside the page need it at once
             return f"<script>{(out / OPTIONS).read_text(encoding='utf-8')}</script>\n"
         met[kind].append(file)
         return tags[kind] if len(met[kind]) == 1 else ""
@@ -141,12 +141,12 @@ def _lightened(page: str, searches: bool, out: Path, parts: dict[str, list[str]]
     page = SCRIPT.sub(lambda tag: replaced("js", tag["file"], tag[0]), page)
     for kind, files in met.items():
         parts[kind] = files
-    page = PICTURE.sub(r'<img loading="lazy"', page)  # when the reader comes near
+    page = PICTURE.sub(r'<img loading="lazy"', page)  # loaded when the reader scrolls near
     return ICON.sub(drawn, PRELOADED.sub("", PLAIN.sub(r"\1", page)))
 
 
 def _script(out: Path, files: Iterable[str]) -> str:
-    """The scripts in their order; the first semicolon keeps one's "use strict" from being everybody's."""
+    """The scripts in their order; the first semicolon keeps the "use strict" of one script from applying to all."""
     texts = (re.sub(r"//# sourceMappingURL=.*", "", (out / file).read_text(encoding="utf-8")) for file in files)
     return "".join(f";\n{text}\n" for text in texts)
 
@@ -216,7 +216,7 @@ def _selectors(prelude: list[Any]) -> Iterator[list[Any]]:
 
 
 def _names(selector: list[Any]) -> set[str]:
-    """The classes and ids that must be there; what is inside :not(…) or :is(…) does not count."""
+    """The classes and ids that must be present; what is inside :not(…) or :is(…) does not count."""
     names = {token.value for token in selector if token.type == "hash"}
     return names | {token.value for dot, token in pairwise(selector) if dot == "." and token.type == "ident"}
 

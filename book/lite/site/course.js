@@ -1,14 +1,14 @@
 // The first script of every page of the site, in the JavaScript of old browsers: where Python cannot run, a sentence
-// says why, in the place of an empty page.
+// says why, instead of an empty page.
 (function () {
-  var book = "You find the book and the notebook to download on the page that brought you here.";
+  var book = "The book and the notebook to download are on the page that brought you here.";
   function reason() {
     if (location.protocol === "file:")
       return "The exercises in the browser need a web server. In the course's folder run \"make serve\", or open the published book.";
     if (!window.isSecureContext)
       return "The exercises in the browser need an address that begins with https:// (or a server on this computer). " + book;
     if (typeof WebAssembly !== "object" || !("serviceWorker" in navigator) || !window.Worker || !window.BigInt64Array)
-      return "This browser is too old to run Python. A Firefox, Chrome, Edge or Safari of the last two years can. In a private window some browsers cannot. " + book;
+      return "This browser is too old to run Python. A Firefox, Chrome, Edge or Safari of the last two years can. Some browsers cannot run it in a private window. " + book;
     return "";
   }
   function show(text, stop) {
@@ -33,6 +33,6 @@
   }
   if (navigator.deviceMemory && navigator.deviceMemory < 2)
     whenReady(function () {
-      show("This device has little memory: Python may stop without a word. Save often, or work on a computer. " + book, false);
+      show("This device has little memory: Python may stop without warning. Save often, or work on a computer. " + book, false);
     });
 })();

@@ -1,4 +1,4 @@
-"""The exercises in the browser have no matplotlib offline. Cells that draw compute, draw nothing, and say so once."""
+"""Offline there is no matplotlib in the browser. Cells that draw still compute, and say once that they draw nothing."""
 
 LINE = "This picture needs matplotlib, which is not part of this site. Everything else works without it."
 _said_in = None  # the number of the cell that has said so
@@ -17,7 +17,7 @@ def say() -> None:
 
 
 class Nothing:
-    """Whatever is asked of it, it gives itself; a call says that no picture is drawn."""
+    """Every attribute and every call returns the object itself; a call says that no picture is drawn."""
 
     def __init__(self, *args, **options):
         pass

@@ -1,4 +1,4 @@
-"""What type hints and `isinstance` ask for."""
+"""The class that type hints and `isinstance` need."""
 
 from . import Nothing as Axes
 
