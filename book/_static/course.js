@@ -56,7 +56,7 @@ document.addEventListener("DOMContentLoaded", () => {
   markScrollers();
   document.fonts.ready.then(markScrollers);
   document.fonts.addEventListener("loadingdone", markScrollers);
-  // Sidebars slide, so that a box gets its width some time after the window's.
+  // Sidebars slide, so a box gets its width some time after the window does.
   const watcher = new ResizeObserver(markScrollers);
   for (const [box] of scrollers()) watcher.observe(box);
   document.addEventListener("toggle", markScrollers, true); // a box inside <details> has no width until it opens

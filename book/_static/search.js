@@ -37,7 +37,7 @@
     return points + BONUS[entry.kind];
   }
 
-  // How much of a heading the words are: "The margin" is more about the margin than a heading of ten words.
+  // Which share of a heading the words make up: "The margin" is more about the margin than a heading of ten words.
   const coverage = (heading, words) =>
     Math.min(1, words.length / heading.split(/\s+/).filter((w) => !/^(the|a|an|of|and|in|to)$/i.test(w)).length || 1);
 
@@ -83,7 +83,7 @@
       if (!pages.has(entry.address)) pages.set(entry.address, []);
       pages.get(entry.address).push(entry);
     }
-    // A page that speaks of it throughout comes before one that mentions it once.
+    // A page that uses the first word throughout comes before one that mentions it once.
     const hits = (sections) => sections.reduce((n, e) => n + all(e.text, words[0].source).length, 0);
     const rank = (sections) => sections[0].points + Math.min(40, 1.5 * hits(sections));
     const ranked = [...pages.values()].map((sections) => ({ sections, words, rank: rank(sections) }));

@@ -560,7 +560,7 @@ def test_space_switches_and_delete_removes(figure, name):
 
 def test_duplicates_of_both_classes_get_an_answer(figure):
     twins = [[0.5, 0.5, 1], [0.5, 0.5, -1], [1, 1, 1], [-1, 0, -1]]
-    assert "Not separated" in note(figure("perceptron", fragment("perceptron", twins, checks=1000000)))
+    assert "not separated" in note(figure("perceptron", fragment("perceptron", twins, checks=1000000)))
     assert "objective" in note(figure("svm", fragment("svm", twins)))
 
 

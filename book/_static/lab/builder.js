@@ -111,7 +111,7 @@ export function builderFigure(root, { points }) {
     valid && bellGap < 1e-9,
     bellGap < 1e-9 ? "" : `the largest difference is ${short(bellGap, 2)}`,
   ]);
-  lab.challenge("Subtract something so that no points refute it, although no rule allows a difference.", (facts) => [
+  lab.challenge("No rule allows a difference. Subtract something so that no points refute the result.", (facts) => [
     facts.subtracts && !facts.found,
     facts.subtracts ? (facts.found ? "refuted" : "not refuted") : "nothing is subtracted",
   ]);
@@ -183,7 +183,7 @@ export function builderFigure(root, { points }) {
         true,
       );
     } else {
-      lab.note(`The rules do not vouch for it (${broken}), but neither these points nor 200 other sets refute it.`);
+      lab.note(`The rules do not make it a kernel (${broken}), but neither these points nor 200 other sets refute it.`);
     }
   });
 }

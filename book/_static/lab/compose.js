@@ -4,7 +4,7 @@ import { dot, eigenSymmetric } from "./linalg.js";
 import { gram } from "./kernels.js";
 import { uniformFrom } from "./network.js";
 
-// What can be started from, added or multiplied: k(x, z) for numbers, how it is written, and whether it is a kernel.
+// What one can start from, add or multiply: k(x, z) for numbers, how it is written, and whether it is a kernel.
 export const BASES = {
   linear: { k: (x, z) => x * z, text: "xx′", valid: true },
   square: { k: (x, z) => (1 + x * z) ** 2, text: "(1 + xx′)²", valid: true },
@@ -23,7 +23,7 @@ export const WEIGHTS = {
   x: { f: (x) => x, text: ["x", "x′"] },
 };
 
-// How a step changes a value, how it changes the writing, the rule it follows, and when it follows it.
+// How a step changes a value and the formula, the rule that it follows, and when the rule holds.
 const between = (sign) => (text, base) => `${text} ${sign} ${BASES[base].text}`;
 function bracket(text) {
   let outside = text; // what is outside all parentheses
@@ -92,7 +92,7 @@ export function spectrum(k, x) {
 // Whether the smallest eigenvalue is negative beyond rounding.
 export const isNegative = (values) => values[0] < -1e-9 * Math.max(...values.map(Math.abs), 1e-300);
 
-// Points and coefficients with sum a_i a_j k(x_i, x_j) < 0, first among the points given: as few as show it.
+// Points and coefficients with sum a_i a_j k(x_i, x_j) < 0, first among the given points; as few points as possible.
 export function counterexample(k, x) {
   const uniform = uniformFrom(1);
   for (let trial = 0; trial < 200; trial++) {

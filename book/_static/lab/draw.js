@@ -1,5 +1,5 @@
-// Drawing on a canvas in the units of the data, in the colours of the page. Without a library, because a page loads
-// at most 70 kB for its figures, libraries included.
+// Drawing on a canvas in the units of the data, in the colours of the page. No library is used, because a page loads at
+// most 70 kB for its figures, libraries included.
 
 import { linspace } from "./kernels.js";
 
@@ -27,7 +27,7 @@ function niceTicks(low, high, most) {
 const minusSign = (text) => String(text).replace(/-/g, "−");
 export const short = (value, digits = 3) => minusSign(String(Number(value.toPrecision(digits))));
 
-// Red, green and blue of a colour. A canvas spells every opaque colour as #rrggbb, also one that a minifier shortened.
+// Red, green and blue of a colour. A canvas spells every opaque colour as #rrggbb, even one that a minifier shortened.
 const speller = typeof document === "undefined" ? {} : document.createElement("canvas").getContext("2d");
 const rgb = (colour) => {
   speller.fillStyle = colour;
@@ -140,7 +140,7 @@ export class Plot {
     });
   }
 
-  // A circle for one class and a square for the other, so that they differ without colour, too.
+  // A circle for one class and a square for the other, so that they also differ without colour.
   // `ring` is the width of a circle around it, `dot` puts a dot into it.
   mark(x, y, style = {}) {
     this.markAt(this.px(x), this.py(y), style);

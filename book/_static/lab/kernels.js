@@ -51,8 +51,8 @@ export const linspace = (low, high, n) => Float64Array.from(
 // The points of the grid xs times ys, row after row.
 export const gridPoints = ({ xs, ys }) => Array.from(ys).flatMap((y) => Array.from(xs, (x) => [x, y]));
 
-// f(x, y) = sum_i c_i k(x_i, (x, y)) at the points of such a grid. A Gaussian factors into its coordinates,
-// so that it takes an exponential for each point and grid line only.
+// f(x, y) = sum_i c_i k(x_i, (x, y)) at the points of such a grid. A Gaussian factors into its coordinates, so it takes
+// only one exponential per point and grid line.
 export function surface(spec, X, c, xs, ys) {
   const values = new Float64Array(xs.length * ys.length);
   const k = kernelOf(spec);

@@ -105,7 +105,7 @@ export function landscapeFigure(root, { samples }) {
     over < 1.02,
     short(error),
   ]);
-  lab.challenge("The valley is long: stay within 10 % of the smallest with σ below 2.", ({ over, error, sigma }) => [
+  lab.challenge("The valley is long: keep σ below 2, and stay within 10 % of the smallest.", ({ over, error, sigma }) => [
     over < 1.1 && sigma < 2,
     `${short(error)} at σ = ${short(sigma)}`,
   ]);

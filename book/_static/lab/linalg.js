@@ -1,5 +1,5 @@
-// Linear algebra on rows: a matrix is an array of Float64Arrays, a vector is one of them. Without a library,
-// because a page loads at most 70 kB for its figures, libraries included.
+// Linear algebra on rows: a matrix is an array of Float64Arrays, a vector is one of them. No library is used, because a
+// page loads at most 70 kB for its figures, libraries included.
 
 export const EPSILON = Number.EPSILON;
 
@@ -53,7 +53,7 @@ export function choleskySolve(L, t) {
   return x;
 }
 
-// Jacobi's method: rotate off-diagonal entries away, pair by pair. Values rise; vectors[i] belongs to values[i].
+// Jacobi's method: rotate off-diagonal entries away, pair by pair. Values increase; vectors[i] belongs to values[i].
 export function eigenSymmetric(matrix) {
   const n = matrix.length;
   const A = matrix.map((row) => Float64Array.from(row));

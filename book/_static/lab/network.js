@@ -10,7 +10,7 @@ export const ACTIVATIONS = {
   sigmoid: { apply: (z) => 1 / (1 + Math.exp(-z)), slope: (h) => h * (1 - h), gain: 1 },
 };
 
-// Random numbers that are the same in every browser (mulberry32), and normal ones made of them (Box and Muller).
+// Random numbers that are the same in every browser (mulberry32), and normal ones made from them (Box and Muller).
 export function uniformFrom(seed) {
   let state = seed >>> 0;
   return () => {
@@ -45,7 +45,7 @@ export function forward(layers, activation, x) {
   return outputs;
 }
 
-// Softmax cross-entropy of outputs z for the class c, and its gradient in z.
+// Softmax cross-entropy of outputs z for the class c, and its gradient with respect to z.
 function crossEntropy(z, c) {
   const top = Math.max(...z);
   const e = z.map((v) => Math.exp(v - top));

@@ -26,7 +26,7 @@ export function kernelControls(lab, unless = () => false) {
   lab.slider("degree", "p", { min: 1, max: 8, step: 1, unless: (s) => unless(s) || s.kernel !== "polynomial" });
 }
 
-// Train from the start, `checks` checks long or until a pass goes without a mistake; with the checks that were mistakes.
+// Train from the start for `checks` checks, or until a pass makes no mistake; also returns which checks were mistakes.
 function replay(K, y, checks) {
   const state = perceptronStart(y.length);
   const mistakes = [];
@@ -40,7 +40,7 @@ function replay(K, y, checks) {
 
 export function perceptronFigure(root, { points }) {
   const lab = new Lab(root, "perceptron", {
-    title: "One mistake after the other",
+    title: "One mistake after another",
     help: CLASS_HELP,
     start: {
       ...{ kernel: "gaussian", sigma: 0.3, degree: 3, kappa: 5, lambda: 0.01, checks: 0, rivals: "" },
@@ -176,12 +176,12 @@ export function perceptronFigure(root, { points }) {
       count.line([0, ...steps.map((p) => p[0]), now.checks], [0, ...steps.map((p) => p[1]), mistakes], { width: 2.5 });
       count.mark(now.checks, mistakes, {});
     }
-    let story = "No point is checked yet: f = 0 everywhere, and a score of 0 counts as a mistake. Press a button.";
-    if (now.done) story = `Epoch ${now.epoch} went without a mistake: done.`;
+    let story = "No point has been checked yet: f = 0 everywhere, and a score of 0 counts as a mistake. Press a button.";
+    if (now.done) story = `Epoch ${now.epoch} made no mistake: done.`;
     else if (now.epoch > MOST_EPOCHS) {
       story =
-        `Not separated after ${MOST_EPOCHS} epochs: with this kernel, or with points of both classes at one place, ` +
-        "it may never be.";
+        `The classes are not separated after ${MOST_EPOCHS} epochs. With this kernel, or with points of both ` +
+        "classes in one place, they may never be.";
     } else if (now.last) {
       const { i, score, mistake } = now.last;
       const so = mistake ? `a mistake, so its α becomes ${now.alpha[i]}.` : "right, so nothing changes.";

@@ -12,7 +12,7 @@ const COARSE = 28;
 const UNITS = 8;
 const MOMENTUM = 0.9;
 const MOST = 5000; // epochs
-const EMPTY = [[-2, -2], [2, 2]]; // the corners for own points
+const EMPTY = [[-2, -2], [2, 2]]; // the corners for your own points
 
 // Inputs with mean 0 and standard deviation 1, as in the library's MLP; the map does the same to new ones.
 export function standardise(X) {
@@ -22,7 +22,7 @@ export function standardise(X) {
   return (x) => [(x[0] - mean[0]) / spread[0], (x[1] - mean[1]) / spread[1]];
 }
 
-// The first of `among` and then, again and again, the one farthest from those taken: units that do not look alike.
+// The first of `among` and then, repeatedly, the one farthest from those taken: the units should not look alike.
 function spread(among, X, most) {
   const taken = among.slice(0, 1);
   while (taken.length < Math.min(most, among.length)) {
@@ -113,7 +113,7 @@ export function playgroundFigure(root, sets) {
     learned(state) && state.data === "checkerboard" && facts.wrong <= 10,
     learned(state) && state.data === "checkerboard" ? String(facts.wrong) : "choose network and checkerboard",
   ]);
-  lab.challenge("Do better with the kernel machine: at most 3, with σ at least 0.3.", (facts, state) => [
+  lab.challenge("Do better with the kernel machine: at most 3 points, with σ at least 0.3.", (facts, state) => [
     machine(state) && state.data === "checkerboard" && facts.wrong <= 3 && specOf(state).sigma >= 0.3,
     machine(state) && state.data === "checkerboard" ? String(facts.wrong) : "choose the kernel machine",
   ]);
@@ -137,7 +137,7 @@ export function playgroundFigure(root, sets) {
   function tick() {
     play.textContent = running ? "Pause" : "Train";
     if (!running) return;
-    if (still.matches) running = false; // a single picture, of the end
+    if (still.matches) running = false; // only the final picture
     lab.state.epochs += still.matches ? 500 : 10;
     if (lab.state.epochs >= MOST || learned(lab.state) === false) running = false;
     play.textContent = running ? "Pause" : "Train";

@@ -113,7 +113,7 @@ function certificate(alpha, margins, C) {
   return { gap: objective > 0 ? gap / objective : 0, objective };
 }
 
-// Those strictly inside the box are put on the margin exactly, if that leaves them there.
+// Points whose coefficients are strictly inside the box are put exactly on the margin, if the coefficients stay inside.
 function putOnMargin(Q, alpha, margins, C) {
   const free = [];
   for (let i = 0; i < alpha.length; i++) {

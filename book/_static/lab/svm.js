@@ -6,7 +6,8 @@ import { mostlyAlone } from "./gaussian.js";
 import { kernelSVM } from "./solvers.js";
 import { Lab } from "./widgets.js";
 
-export const CLASS_HELP = "The space bar switches its class, Delete removes it. Click on an empty spot to add a point.";
+export const CLASS_HELP =
+  "The space bar switches the class of a point, Delete removes it. Click on an empty spot to add one.";
 
 // A window around the points, with a margin, whose height is `aspect` times its width.
 export function windowOf(points, aspect = 1) {
@@ -50,8 +51,8 @@ export function classProblem(spec, points) {
   return { X, y: points.map((p) => p[2]), K: gram(kernelOf(spec), X) };
 }
 
-// An SVM that goes on from its last answer while points move, a few passes at a time so that no frame is late. Frames
-// follow until it has converged.
+// An SVM that continues from its last solution while points move, a few passes at a time so that no frame is late.
+// Frames follow until it has converged.
 export class WarmSVM {
   constructor(lab) {
     this.lab = lab;

@@ -1,5 +1,5 @@
-// What all figures share: controls, handles to drag, the sentence below, and the state in the page's address. Without a
-// library, because the handles have to work by keyboard and with a screen reader; d3-drag knows pointers only.
+// What all figures share: controls, handles to drag, the sentence below, and the state in the page's address. No
+// library is used, because the handles have to work by keyboard and with a screen reader; d3-drag only knows pointers.
 
 import { coloursOf, Plot, short } from "./draw.js";
 
@@ -179,14 +179,14 @@ export class Lab {
     this.tell();
   }
 
-  // data-pending says what is still to come. The tests wait for it.
+  // data-pending names what is still to be done. The tests wait until it is empty.
   tell() {
     const pending = [this.frame && "picture", this.saving && "address"].filter(Boolean);
     this.root.dataset.pending = pending.join(" ");
   }
 
   save() {
-    this.saving = this.frame ? setTimeout(() => this.save(), 100) : null; // what is announced is the finished picture
+    this.saving = this.frame ? setTimeout(() => this.save(), 100) : null; // only the finished picture is announced
     if (this.saving) return;
     this.remember();
     const own = `lab-${this.name}=`;
@@ -344,8 +344,9 @@ export class Lab {
 }
 
 // Points to drag: state[key] holds [x, y, label]. With `grows` a click on an empty spot adds a point and Delete removes
-// one; with `classes` a new point is of state.adding, and the space bar changes a point's class. `fixed` is a height that
-// the points keep. With `jumps` the one point goes to where the plot is pressed. `words` says where a point is.
+// one; with `classes` a new point has the class state.adding, and the space bar changes a point's class. `fixed` is a
+// height that the points keep. With `jumps` the only point goes to where the plot is pressed. `words` says where a
+// point is.
 class Handles {
   constructor(lab, plot, {
     key = "points",
@@ -505,7 +506,7 @@ class Handles {
     acts[event.key]();
   }
 
-  // Bring the elements to the points. Only the current one is a stop of the Tab key.
+  // Move the elements to the points. Only the current one can be reached with the Tab key.
   place() {
     const { plot, points } = this;
     while (this.elements.length > points.length) this.elements.pop().remove();
