@@ -6,7 +6,7 @@
   const BEGIN = "(?<![\\p{L}\\p{N}_])";
   const END = "(?![\\p{L}\\p{N}_])";
 
-  // A word as a pattern: as it stands, in singular or plural; if no section has it, as the beginning of a word.
+  // A word as a pattern: the word itself, in singular or plural; if no section has it, the beginning of a word.
   function patterns(word) {
     const stem = escape(word.length > 3 ? word.replace(/(’s|'s|s)$/, "") : word);
     return [`${BEGIN}${stem}(?:s|es|’s|'s)?${END}`, `${BEGIN}${stem}`, stem].map((text) => new RegExp(text, "iu"));

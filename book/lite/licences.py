@@ -6,14 +6,14 @@ from pathlib import Path
 
 import lock
 
-# What is not a wheel, and wheels whose metadata name no licence.
+# Parts that are not wheels, and wheels whose metadata name no licence.
 KNOWN = {
     "Pyodide": "MPL-2.0 (https://github.com/pyodide/pyodide)",
     "Python's standard library": "PSF-2.0 (https://docs.python.org/3/license.html)",
     "JupyterLite": "BSD-3-Clause (https://github.com/jupyterlite/jupyterlite)",
     "numpy": "BSD-3-Clause",
     "kernelcourse": "MIT",
-    "matplotlib": "MIT (a stand-in of the course's own, which draws nothing)",
+    "matplotlib": "MIT (the course's own stand-in, which draws nothing)",
     "ssl": "MIT (an empty package of the course's own)",
     "sqlite3": "MIT (an empty package of the course's own)",
     "ipykernel": "BSD-3-Clause (the stand-in of jupyterlite-pyodide-kernel)",

@@ -50,14 +50,14 @@ def vague(problem: str) -> str:
     """What may be said about a hidden input: nothing that a student's function could choose to reveal it.
 
     >>> vague("The shape is (0, 31415926), but (2,) is expected.")
-    'The shape is not the one that is expected.'
+    'The shape is not the expected one.'
     >>> vague("The key 'a secret' is not expected.")
     'The result differs from what is expected.'
     """
     if problem.startswith("It raised ") or not re.search(r"""[\d'"]""", problem):
         return problem
     if problem.startswith("The shape is"):
-        return "The shape is not the one that is expected."
+        return "The shape is not the expected one."
     return "The result differs from what is expected."
 
 

@@ -75,7 +75,7 @@ def _backward_cases(rng: np.random.Generator) -> Iterator[Case]:
         yield Case((X, Y, *weights), label)
     W1, b1, W2, b2 = weights
     yield Case((X, Y, W1, b1, 2000 * W2, b2), "large scores")
-    yield Case((X, Y, W1, b1, W2, b2 + 1000), "large scores")  # whatever is drawn, exp overflows
+    yield Case((X, Y, W1, b1, W2, b2 + 1000), "large scores")  # exp overflows for all draws
 
 
 def _learned_cases(rng: np.random.Generator) -> Iterator[Case]:

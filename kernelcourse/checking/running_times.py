@@ -28,7 +28,7 @@ def _feature_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case((int(rng.integers(2, 9)), 0), "degree 0: the constant alone")
     yield Case((100, 4), "the lecture's example")
     yield Case((2, 2))
-    for _ in range(4):  # so many that no table holds them
+    for _ in range(4):  # too large for a table of answers
         yield Case((int(rng.integers(2, 400)), int(rng.integers(2, 6))))
 
 
@@ -379,7 +379,7 @@ PIECES = (
             ),
             Mistake(
                 through_the_origin,
-                "This forces the line through the origin, which says c = 1. Fit the shift log c along with the slope.",
+                "This forces the line through the origin, which means c = 1. Fit the shift log c along with the slope.",
             ),
         ],
         tolerance=1e-8,

@@ -76,7 +76,7 @@ def _test_cases(rng: np.random.Generator) -> Iterator[Case]:
         Z = rng.integers(-2, 3, size=(m, 2)) if label == "whole numbers" else rng.normal(size=(m, Phi.shape[1]))
         yield Case((Z @ Phi.T, rng.uniform(0, 1, size=len(y)), y), label)
     yield Case((np.zeros((2, 3)), rng.uniform(0, 1, size=3), np.array([1, -1, -1])), "far from all training points")
-    alpha = rng.uniform(0.1, 0.2, size=3)  # small, so that whatever is added to the coefficients outweighs them
+    alpha = rng.uniform(0.1, 0.2, size=3)  # small, so that anything added to the coefficients outweighs them
     yield Case((np.array([[1.0, 1.0, 1.0], [-1.0, -1.0, -1.0]]), alpha, np.array([1, -1, -1])), "small coefficients")
 
 
@@ -226,11 +226,11 @@ _WRONG_FORM = (
     "label −1 or +1 for each; lam, a number from 0.0001 to 100."
 )
 _ONE_CLASS = "All your labels are equal. Take points of both classes, so that there is something to separate."
-_NOBODY_INSIDE = (
+_NONE_INSIDE = (
     "Every support vector of your example lies on the margin, as the claim says. Add a point that stands in the way: "
     "one that is closer to the boundary than the others, or on the wrong side of it. A larger λ also widens the margin."
 )
-_NOBODY_ON_IT = (
+_NONE_ON_IT = (
     "There is a support vector inside the margin, but none lies on it: λ is so large that no point reaches "
     "y f(x) = 1. Lower λ until the well-behaved points do."
 )
@@ -258,8 +258,8 @@ def _verify_inside_the_margin(answer: Any) -> str:
         alpha = svm.kernel_svm(K, y, lam=lam, gap=1e-10).alpha
     margins = y * svm.decision_values(K, alpha, y)
     if margins.min() > 0.99:
-        return _NOBODY_INSIDE
-    return "" if (np.abs(margins - 1) < 1e-3).any() else _NOBODY_ON_IT
+        return _NONE_INSIDE
+    return "" if (np.abs(margins - 1) < 1e-3).any() else _NONE_ON_IT
 
 
 def far_apart():
@@ -403,8 +403,8 @@ PIECES = (
         _inside_the_margin,
         _verify_inside_the_margin,
         [
-            Mistake(far_apart, _NOBODY_INSIDE),
-            Mistake(flat_function, _NOBODY_ON_IT),
+            Mistake(far_apart, _NONE_INSIDE),
+            Mistake(flat_function, _NONE_ON_IT),
             Mistake(same_label, _ONE_CLASS),
         ],
     ),

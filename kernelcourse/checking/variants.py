@@ -29,7 +29,7 @@ _MOST = 12  # other variants that an answer is compared with
 
 
 def own_values(parameters: Mapping[str, Sequence[Any]], seed: int) -> dict[str, Any]:
-    """The value that a seed chooses for each parameter, whatever other parameters there are."""
+    """The value that a seed chooses for each parameter; other parameters do not affect it."""
     found = {}
     for name, choices in parameters.items():
         rng = np.random.default_rng([seed, zlib.crc32(f"parameter {name}".encode())])

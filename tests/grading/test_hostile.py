@@ -134,7 +134,7 @@ def test_hidden_inputs_do_not_come_back_as_an_answer(after, course):
         outputs = [str(cell.outputs) for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
         assert not any(words in output for output in outputs)
     pieces = {piece["piece"]: piece for piece in after.results["shape-tells"]["notebooks"][STEM]["pieces"]}
-    assert pieces["kernel"]["problem"] == "The shape is not the one that is expected."
+    assert pieces["kernel"]["problem"] == "The shape is not the expected one."
 
 
 def test_memory_that_nobody_counts_is_refused(course):

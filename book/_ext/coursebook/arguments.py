@@ -1,4 +1,4 @@
-r"""What a public name takes, gives back and refuses: read from its signature, its checks and its comments.
+r"""What a public name takes, returns and refuses, read from its signature, its checks and its comments.
 
 The library checks its arguments with a few functions, `points`, `square`, `vector`, `real`, `whole` and so on, and a
 name such as `K` or `ridge` means the same everywhere. So the type and the default come from the signature, the limits

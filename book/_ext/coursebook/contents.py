@@ -1,7 +1,7 @@
-r"""What the book consists of, counted and not typed: its parts and sections, minutes, exercises, figures to drag.
+r"""What the book consists of, counted in every build: its parts and sections, minutes, exercises, figures to drag.
 
 A page writes `{{ sections }}`, `{{ exercises }}`, `{{ problems }}`, `{{ labs }}` and `{{ hours }}` for the numbers. The
-parts are those of _toc.yml: a part begins where a caption stands, and its sections are the numbered pages.
+parts are those of _toc.yml: a part begins at a caption, and its sections are the numbered pages.
 """
 
 from __future__ import annotations

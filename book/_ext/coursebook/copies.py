@@ -112,7 +112,7 @@ def define(name: str, meaning: str) -> str:
 
 
 def as_notebook(text: str, words: Words, syntax: set[str]) -> Any:
-    """The notebook of a page: its code, its words, and first the macros of its formulas."""
+    """The notebook of a page: the macros of its formulas, its text and its code."""
     page = read_myst_markdown_notebook(text, MdParserConfig(enable_extensions=syntax))
     macros = " ".join(define(*macro) for macro in MACROS.items())
     cells = [nbformat.v4.new_markdown_cell(f"This page needs the package `kernelcourse`. ${macros}$", id="macros")]

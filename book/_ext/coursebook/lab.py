@@ -8,7 +8,7 @@ r"""Figures to drag: a block
 
 becomes a box which the book's own script fills, with these words at its top. The box has the number of the static
 figure `fig-dual-fits` and stands in for it on the screen; with the flag `:keep:` both are shown. Without JavaScript,
-and in print, the box with its words takes no room, and the static figure is there. The role `lab` makes words of the
+and in print, the box takes up no space, and the static figure is shown. The role `lab` makes words of the
 text a link to a state of a figure (as "Link to this state" writes it); without JavaScript they are just words.
 
 The script is written as modules in book/_static/lab. A browser does not load modules from disk, so Bun joins them into

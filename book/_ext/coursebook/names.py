@@ -228,7 +228,7 @@ def _used(used_in: list[str]) -> Iterator[str]:
 
 
 def write_pages(app: Sphinx, config: Config) -> None:
-    """Write the pages that changed, remove those whose name is gone, and let Sphinx read them."""
+    """Write the pages that changed, remove those whose name no longer exists, and let Sphinx read them."""
     site_map = config.external_site_map
     folder = Path(app.srcdir, FOLDER)
     wanted = config.reference_names and FRONT in site_map
@@ -254,7 +254,7 @@ def write_pages(app: Sphinx, config: Config) -> None:
 
 
 def share_sidebar(app: Sphinx, page_name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """The table of contents beside these pages is the same for all of a module: it is made once."""
+    """The table of contents beside these pages is the same for all names of a module: it is made once."""
     if not page_name.startswith(f"{FOLDER}/") or "generate_toctree_html" not in context:
         return
     make, kept = context["generate_toctree_html"], app.env.__dict__.setdefault("_reference_sidebars", {})

@@ -106,7 +106,7 @@ PART = re.compile(
 
 
 def fold_parts(contents: str) -> str:
-    """The table of contents with one line for each part, which is the page itself where a part has only one.
+    """The table of contents with one line for each part, which is the page itself if a part has only one.
 
     The part of the current page is open.
 

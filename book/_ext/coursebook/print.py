@@ -115,7 +115,7 @@ REPAIRS = [  # parts of pages that a reading device does not know or may not get
 
 
 class EpubOfFolders(Epub3Builder):
-    """Sphinx's builder, for a book whose first page lies in a folder, and with pages that epubcheck accepts."""
+    """Sphinx's builder, for a book whose first page is in a folder, and with pages that epubcheck accepts."""
 
     def toc_add_files(self, refnodes: list[dict[str, Any]]) -> None:
         for node in refnodes:  # Sphinx joins the first page's folder and the way from there: book/dual/../trick/svm

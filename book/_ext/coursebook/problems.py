@@ -10,7 +10,7 @@ The problems of the page book/dual/representation.md are written in book/_proble
     ### Solution
     The whole argument.
     ### Check
-    A block of Python that asserts the answer. Only a problem whose title ends in "(proof)" may go without.
+    A block of Python that asserts the answer. Only a problem whose title ends in "(proof)" may do without it.
 
 Three directives show them: `{problems} dual/representation` on the page, `{answers} dual kernels` at the back of the
 book for these parts, and `{solutions}` on a page that only the instructors' edition has (`make problems`).

@@ -95,7 +95,7 @@ def lighten(app: Sphinx, error: Exception | None) -> None:
 
 
 def _sizes(pages: Iterable[str], known: Iterable[str]) -> list[str]:
-    """The styles that get a rule: those of earlier builds, whose pages may stay as they are, and what occurs often."""
+    """The styles that get a rule: those of earlier builds, whose pages may be kept, and those that occur often."""
     counts = Counter(match["style"] for page in pages for match in SIZED.finditer(page))
     return sorted({*known, *(style for style, count in counts.items() if count >= OFTEN and style.endswith(";"))})
 

@@ -291,7 +291,7 @@ export class Plot {
     return { xs: linspace(...this.x, n), ys: linspace(...this.y, n) };
   }
 
-  // Values on grid(n), painted by their sign: the more of `full` they reach, the stronger.
+  // Values on grid(n), painted by their sign: the closer they are to `full`, the stronger.
   regions(values, n, { full = 1, below = "minus", above = "plus", smooth = true } = {}) {
     this.tile ??= document.createElement("canvas");
     this.tile.width = this.tile.height = n;

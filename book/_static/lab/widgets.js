@@ -122,7 +122,7 @@ export class Lab {
     root.append(heading, this.invitation, this.controls, this.stage, this.sentence, this.spoken, this.tasks, this.foot);
   }
 
-  // Call when all controls and plots are there.
+  // Call this once all controls and plots exist.
   run(draw) {
     this.paint = draw;
     new ResizeObserver(() => this.resized()).observe(this.stage);
@@ -441,7 +441,7 @@ class Handles {
     });
     element.addEventListener("pointerdown", (event) => {
       event.preventDefault();
-      const nearest = this.elements[this.nearestTo(event)]; // in a crowd, not the one that lies on top
+      const nearest = this.elements[this.nearestTo(event)]; // in a crowd, not the one on top
       this.hold(nearest, event);
     });
     element.addEventListener("lostpointercapture", () => {

@@ -19,7 +19,7 @@ PROJECTIONS = 4
 _ENOUGH = 60  # numbers to compare, so that two functions do not agree by chance
 _DRAWS = 5
 _PATIENCE = 3  # inputs that may fail before one succeeds
-_NAN, _INFINITE, _ERROR = 1234.5678, 4321.8765, 987.654  # what stands for a value that is not a number
+_NAN, _INFINITE, _ERROR = 1234.5678, 4321.8765, 987.654  # replacements for values that are not numbers
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def projections(function: Callable[[Case], Any], found: Probes) -> np.ndarray | 
 
     None if it never returns, or if it solves singular systems, whose results differ between machines.
 
-    Two functions that agree on all probes have the same sums; two that do not have different ones.
+    Two functions have the same sums if they agree on all probes, and different sums if they do not.
     """
     sums = np.zeros(PROJECTIONS)
     returned = 0
