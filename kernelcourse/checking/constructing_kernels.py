@@ -564,8 +564,8 @@ PIECES = (
                 "eigenvalues: [[1, 2], [2, 1]] has positive entries and the eigenvalue −1.",
             ),
         ],
-        tolerance_reason="the answer is True or False; no eigenvalue lies between −0.01 and 0, except zeros that rounding "
-        "moves by less than 1e-14",
+        tolerance_reason="the answer is True or False; no eigenvalue lies between −0.01 and 0, except zeros that "
+        "rounding moves by less than 1e-14",
     ),
     Piece(
         "weighted",
@@ -681,8 +681,8 @@ PIECES = (
             ),
         ],
         tolerance=1e-8,
-        tolerance_reason="angles up to 2π carry 15 digits and the exponent is at most 8, so even 1 − cos of a difference in "
-        "place of the distance leaves more than 12",
+        tolerance_reason="angles up to 2π carry 15 digits and the exponent is at most 8, so even 1 − cos of a "
+        "difference in place of the distance leaves more than 12",
     ),
     Piece(
         "plant_kernel",

@@ -32,7 +32,7 @@ class NotPlain(ValueError):
 
 
 def readable(value: Any, most: int) -> str:
-    """The value as text that can be written to a file, which half a surrogate pair cannot.
+    """The value as text that can be written to a file: half a surrogate pair is replaced.
 
     >>> readable("a\\ud800b", 2)
     'a?'

@@ -67,7 +67,7 @@ def checked_parameters(parameters: Any) -> dict[str, Sequence[Any]]:
 
 
 def bound(function: Callable[..., Any], values: Mapping[str, Any]) -> Callable[..., Any]:
-    """The function with the values filled in that are its keyword-only arguments; the function itself if none are."""
+    """The function with the values as its keyword-only arguments; the function itself if it takes none of them."""
     given = {name: values[name] for name in _takes(function) if name in values}
     if not given:
         return function

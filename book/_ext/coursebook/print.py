@@ -109,7 +109,7 @@ REPAIRS = [  # parts of pages that a reading device does not know or may not get
         ),
         "",
     ),
-    (re.compile(r"<svg.*?</svg>", re.DOTALL), ""),  # the arrows of what unfolds
+    (re.compile(r"<svg.*?</svg>", re.DOTALL), ""),  # the arrows of parts that unfold
     (re.compile(r'<p class="(?:collapsed|expanded) admonition-title">(.*?)</p>'), r"<span>\1 </span>"),
 ]
 

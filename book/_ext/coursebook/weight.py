@@ -37,7 +37,7 @@ BUNDLES = {"css": "_static/pages.css", "js": "_static/pages.js"}
 PLAIN = re.compile(r'<span class="(?:n|p|w)">([^<]*)</span>')
 SIZED = re.compile(r'<span class="(?P<classes>[\w -]+)" style="(?P<style>[^"]*)">')
 OFTEN = 30  # times that a size occurs, for a rule of its own in the style sheet
-PARTS = "_static/pages.json"  # what the bundles were made of, for the next build, which may write few pages
+PARTS = "_static/pages.json"  # what the bundles were made of, for the next build, which may write only a few pages
 
 
 @cache
