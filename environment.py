@@ -52,7 +52,7 @@ def packages(section: str) -> dict[str, str]:
 
 
 def step(title: str, *command: str | Path) -> str:
-    """Run a command and print one line, what it does and how long it took. Returns what the command printed."""
+    """Run a command and print a line that says what it does and how long it took. Returns what it printed."""
     print(f"{title} ...", end=" ", flush=True)
     start = time.monotonic()
     done = subprocess.run(
@@ -61,7 +61,7 @@ def step(title: str, *command: str | Path) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
-        close_fds=False,  # it inherits the folder's lock: if we are killed, the next set-up waits for it
+        close_fds=False,  # it inherits the folder's lock: if this program is killed, the next set-up waits for it
     )
     print("failed" if done.returncode else f"{time.monotonic() - start:.1f} s", flush=True)
     if done.returncode:

@@ -1,7 +1,7 @@
 """`make test-hard`: the suite, or a part of it, several times in random order on a busy machine.
 
 `make test-hard FLAGS="tests/grading" RUNS=3` prints the tests that did not give the same answer in every run, and those
-that failed in every run. The log of every run stands in _build/hard. `make test-hard RUNS=1 SEED=<seed of a run>`
+that failed in every run. The log of every run is in _build/hard. `make test-hard RUNS=1 SEED=<seed of a run>`
 repeats the order of that run. A seed orders the tests and nothing else: tests that draw numbers without a seed of their
 own are to be found, so pytest-randomly does not seed them.
 """
@@ -29,7 +29,7 @@ BURNER = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): sum(range(100_
 
 @contextmanager
 def burners(count):
-    """Keep the processors busy with so many processes."""
+    """Keep the processors busy with this many processes."""
     processes = [subprocess.Popen([sys.executable, "-c", BURNER, str(os.getpid())]) for _ in range(count)]
     try:
         yield processes

@@ -1,4 +1,4 @@
-"""The shape of the package: who may import whom, how light it is, and that every public name is documented."""
+"""The shape of the package: what may import what, how light it is, and that every public name is documented."""
 
 import ast
 import dataclasses
@@ -51,7 +51,7 @@ def imports(path):
 MODULES = sorted(p for p in PACKAGE.rglob("*.py") if p.parent != PACKAGE or p.stem in RANK)
 ENGINE = [p for p in MODULES if p.parent.name == "_engine"]
 LESSONS = [p for p in MODULES if p not in ENGINE]
-# The instructor's side stands on nbgrader; the command line imports it only when a command needs it.
+# The instructor's side needs nbgrader; the command line imports it only when a command needs it.
 LIBRARY = [p for p in MODULES if "course" not in p.relative_to(PACKAGE).parts]
 FOR_SPEED = {"numba", "threadpoolctl", "concurrent", "multiprocessing", "threading", "ctypes"}
 

@@ -19,7 +19,7 @@ import environment
 
 ROOT = Path(__file__).parents[1]
 
-# In the place of `python -m venv`, which takes six seconds: pip is a link. It may stop when only Python is there.
+# A stand-in for `python -m venv`, which takes six seconds: pip is a link. It may stop when only Python is there.
 VENV = """
 import os, sys, time
 from pathlib import Path
@@ -35,7 +35,7 @@ if os.environ.get("TROUBLE") == "in venv":
 (site / "pip").symlink_to(Path(pip.__file__).parent)
 """
 
-# In the place of uv: it calls pip, or leaves half a package that pip would take for installed.
+# A stand-in for uv: it calls pip, or leaves half a package that pip would take for installed.
 UV = """
 import os, subprocess, sys, sysconfig, time
 from pathlib import Path

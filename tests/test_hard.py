@@ -1,4 +1,4 @@
-"""`make test-hard` finds the tests that answer now this, now that; its burners leave with it."""
+"""`make test-hard` finds the tests whose answers vary; its burners end with it."""
 
 import re
 import subprocess

@@ -21,7 +21,7 @@ ASKED = sections((ROOT / "requirements.txt").read_text(encoding="utf-8"))
 LOCKED = sections((ROOT / "requirements.lock").read_text(encoding="utf-8"))
 # Not among ours, and imported all the same: scikit-learn itself calls the method that imports it.
 GUESTS = {"kernelcourse/estimators/base.py": {"scikit-learn"}}
-# The book's reference is built without it (book/_ext/coursebook/api.py).
+# The book's reference is built without it (book/_ext/coursebook/library.py).
 MOCKED = {"nbgrader"}
 
 
@@ -163,7 +163,7 @@ def undeclared(nodes, declared):
 
 
 def allowed(path):
-    """Who may be imported in a file: what the extras of its part bring."""
+    """What a file may import: what the extras of its part install."""
     part = path.relative_to(ROOT).parts
     if part[0] == "tests":
         return DECLARED["tests"]

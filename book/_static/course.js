@@ -1,4 +1,4 @@
-// Small repairs; the pages read without them.
+// Small improvements; the pages can be read without them.
 
 // Python in the browser needs a server, which a page opened from disk does not have.
 function explainServer() {
@@ -29,7 +29,7 @@ const scrollers = () =>
     [...document.querySelectorAll(selector)].map((box) => [box, label])
   );
 
-// Which of its edges hide something: course.css lets them fade out.
+// Mark the edges that hide something: course.css lets them fade out.
 function markEdges(box) {
   box.classList.toggle("more-before", box.scrollLeft > 1);
   box.classList.toggle("more-after", box.scrollWidth - box.clientWidth - box.scrollLeft > 1);

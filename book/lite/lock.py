@@ -30,7 +30,7 @@ def metadata(wheel: Path) -> Message:
 
 
 def imports(wheel: Path) -> list[str]:
-    """The names at the top of a wheel."""
+    """The top-level modules of a wheel."""
     with zipfile.ZipFile(wheel) as archive:
         names = {name.split("/")[0].removesuffix(".py") for name in archive.namelist() if name.endswith(".py")}
     return sorted(name for name in names if name.isidentifier())

@@ -1,8 +1,8 @@
 """Fetch what the exercises in the browser are made of: `make setup-lite`.
 
-A virtual environment of its own in .venv/lite builds the site; .venv/lite/parts has what is shipped: wheels from PyPI
-and two archives from npm. Every file is pinned with its hash. `.venv/lite/.installed` is written when all is there, so
-an incomplete set-up never counts. `python3 book/lite/parts.py lock` resolves requirements.lock again.
+The site is built in its own virtual environment, .venv/lite; .venv/lite/parts has what is shipped: wheels from PyPI and
+two archives from npm. Every file is pinned with its hash. `.venv/lite/.installed` is written when everything is there,
+so an incomplete set-up never counts. `python3 book/lite/parts.py lock` resolves requirements.lock again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LOCK = HERE / "requirements.lock"
 NPM = json.loads((HERE / "npm.json").read_text(encoding="utf-8"))
 NO_NPM = """The exercises in the browser need npm, which is not installed here. On Debian or Ubuntu install it with
   apt-get install npm
-elsewhere from https://nodejs.org; then run `make lite` again. The book builds and reads without it."""
+elsewhere from https://nodejs.org; then run `make lite` again. The book can be built and read without it."""
 # Wheels for any platform: none of them has compiled parts.
 FOR_THE_BROWSER = (
     "--no-deps", "--only-binary=:all:", "--python-version=3.12", "--implementation=py", "--abi=none", "--platform=any",

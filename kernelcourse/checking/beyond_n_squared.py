@@ -132,7 +132,7 @@ def landmarks_alone(K_ZZ, K_XZ, t, lam):
     return np.linalg.solve(K_ZZ + lam * np.eye(len(K_ZZ)), t[: len(K_ZZ)])
 
 
-# Piece 3: one block after the other
+# Piece 3: one block after another
 
 
 def _add_block(A: Any, b: Any, Phi: Any, t: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -296,8 +296,8 @@ PIECES = (
         [
             Mistake(
                 last_block_lost,
-                "Where n is not a multiple of the rows of a block, the rows left over need one more block: round up, "
-                "not down.",
+                "If n is not a multiple of the rows per block, the rows left over need one more block: round up, not "
+                "down.",
             ),
             Mistake(
                 eight_forgotten,
@@ -343,8 +343,8 @@ PIECES = (
             ),
             Mistake(
                 mean_of_the_block,
-                "This adds the block's mean. ΦᵀΦ is a sum over all rows, so blocks of different lengths must count by "
-                "their rows: add ΦᵀΦ and Φᵀt as they are.",
+                "This adds the block's mean. ΦᵀΦ is a sum over all rows, so a longer block must count for more: add "
+                "ΦᵀΦ and Φᵀt as they are.",
             ),
         ],
     ),

@@ -425,8 +425,8 @@ PIECES = (
             ),
             Mistake(
                 blocks_in_any_place,
-                "This compares how often each parent occurs, in whatever place. A block in common is the same parent "
-                "at the same place: go through both sequences side by side.",
+                "This compares how often each parent occurs and ignores the places. A block in common is the same "
+                "parent at the same place: go through both sequences side by side.",
             ),
         ],
     ),

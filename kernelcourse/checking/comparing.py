@@ -220,7 +220,7 @@ def _array_difference(got: Any, want: Any, tolerance: float) -> str:
     try:
         want = _numeric(want)
     except (TypeError, ValueError):  # a mistake's value that could not leave the sandbox
-        return f"It returned {_kind(got)}, but what is expected cannot be compared."
+        return f"It returned {_kind(got)}, but the expected value cannot be compared."
     if isinstance(got, (Sparse, Frame)):
         return f"It returned {_kind(got)}, but an array is expected."
     try:
@@ -230,7 +230,7 @@ def _array_difference(got: Any, want: Any, tolerance: float) -> str:
     except TypeError:  # a value that could not leave the sandbox
         array = np.array(None)
     if want.dtype.kind not in "biufc":
-        return f"It returned {_kind(got)}, but what is expected cannot be compared."
+        return f"It returned {_kind(got)}, but the expected value cannot be compared."
     if array.dtype.kind not in ("biufc" if want.dtype.kind == "c" else "biuf"):
         return f"It returned {_kind(got)}, but {'an array of ' if want.ndim else ''}real numbers are expected."
     if array.shape != want.shape:

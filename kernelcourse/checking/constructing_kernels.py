@@ -386,7 +386,7 @@ def _word_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case(("rosa", "rosarosa", 4), "one shared string")
     yield Case(("iris", "i", 2), "a name shorter than p")
     yield Case(("aaaa", "aaa" + word(2), 2), "occurrences that overlap")
-    yield Case(("banana", "ananas", 2), "other counts in the two")
+    yield Case(("banana", "ananas", 2), "different counts in the two names")
     for length, p in ((6, 1), (8, 2), (9, 3), (12, 2)):
         yield Case((word(length), word(length + 1), p))
 
@@ -545,8 +545,8 @@ PIECES = (
         [
             Mistake(
                 symmetry_forgotten,
-                "Right for symmetric matrices, but a kernel has k(x, z) = k(z, x), and this accepts a K that is not "
-                "symmetric: np.linalg.eigvalsh reads one triangle and takes the other on trust.",
+                "This is right for symmetric matrices, but a kernel has k(x, z) = k(z, x), and this accepts a K that "
+                "is not symmetric: np.linalg.eigvalsh reads one triangle and takes the other on trust.",
             ),
             Mistake(
                 strictly_positive,
@@ -580,8 +580,8 @@ PIECES = (
             ),
             Mistake(
                 summed_up,
-                "This is the one number fᵀKf. Rule (6.14) gives a matrix again, K_nm f(x_n) f(x_m): multiply, but do "
-                "not sum.",
+                "This is a single number, fᵀKf. Rule (6.14) gives a matrix again, K_nm f(x_n) f(x_m): multiply, but "
+                "do not sum.",
             ),
         ],
     ),
@@ -602,7 +602,7 @@ PIECES = (
             ),
             Mistake(
                 constant_on_the_diagonal,
-                "The constant q₀ lands on the diagonal only. As a kernel it is q₀ for every pair of points (its "
+                "The constant q₀ is added to the diagonal only. As a kernel it is q₀ for every pair of points (its "
                 "feature is √q₀ everywhere): add it to all entries.",
             ),
         ],

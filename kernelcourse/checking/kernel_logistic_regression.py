@@ -19,7 +19,7 @@ _DESCENT_REASON = (
 
 
 def _problems(rng: np.random.Generator) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Design matrices with labels; both classes occur where there are two points."""
+    """Design matrices with labels; both classes occur if there are two points."""
 
     def labels(n: int) -> np.ndarray:
         return rng.permutation(np.arange(1, n + 1) % 2)
@@ -362,7 +362,8 @@ PIECES = (
         [
             Mistake(
                 bare_sum,
-                "These are the sums f(z) = Σ a_i k(x_i, z), any real number. The probability is s(f(z)); see eq. (1).",
+                "These are the sums f(z) = Σ a_i k(x_i, z), which can be any real number. The probability is s(f(z)); "
+                "see eq. (1).",
             ),
         ],
     ),

@@ -459,7 +459,7 @@ PIECES = (
             Mistake(
                 own_mean_for_the_test_points,
                 "The test points were centred by their own mean. They must be moved as the training points were, by "
-                "the mean of X: a test point alone would otherwise always be at 0.",
+                "the mean of X: a single test point would otherwise always be at 0.",
             ),
             Mistake(
                 mean_not_added_back,
@@ -510,11 +510,11 @@ PIECES = (
             Mistake(
                 lambda_over_n,
                 "This has λ/n on the diagonal. Multiply lecture K's cost by n to get rid of the 1/n before the "
-                "squares: the penalty is multiplied too, nλ.",
+                "squares: the penalty is multiplied too and becomes nλ.",
             ),
             Mistake(
                 mean_on_both_sides,
-                "This solves (K/n + λI)α = y, which is n times too large: the 1/n belongs to y as well. "
+                "This solves (K/n + λI)α = y, whose solution is n times too large: the 1/n belongs to y as well. "
                 "Multiplied by n, the condition reads (K + nλI)α = y.",
             ),
         ],
@@ -581,7 +581,8 @@ PIECES = (
             ),
             Mistake(
                 one_after_the_power,
-                "This is (xᵀz)^p + 1: a constant and the degree p, nothing between. Add 1 first, then take the power.",
+                "This is (xᵀz)^p + 1: a constant and the degree p, and nothing in between. Add 1 first, then take the "
+                "power.",
             ),
             Mistake(
                 entries_to_the_power,

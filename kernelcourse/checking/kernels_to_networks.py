@@ -257,7 +257,7 @@ _START_FORM = (
     "between -1000 and 1000."
 )
 _NOTHING_AT_ALL = (
-    "With W1 = 0 the network does not look at its inputs. That start is stuck indeed, but give W1 at least one entry "
+    "With W1 = 0 the network does not look at its inputs. That start is indeed stuck, but give W1 at least one entry "
     "that is not zero."
 )
 _IT_MOVES = (
@@ -320,8 +320,8 @@ PIECES = (
             ),
             Mistake(
                 votes_without_sign,
-                "The perceptrons' outputs lost their sign(·): without it the pool is linear in x, one single "
-                "perceptron with the weights Wᵀv. Each of them votes +1 or −1.",
+                "The perceptrons' outputs lost their sign(·): without it the pool is linear in x, a single perceptron "
+                "with the weights Wᵀv. Each of them votes +1 or −1.",
             ),
         ],
     ),

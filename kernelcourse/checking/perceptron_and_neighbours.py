@@ -364,7 +364,8 @@ def _verify_depends_on_the_order(answer: Any) -> str:
         return _WRONG_FORM
     if X.ndim != 2 or 0 in X.shape or y.shape != X.shape[:1] or x.shape != X.shape[1:] or kappa.shape != ():
         return _WRONG_FORM
-    within = np.abs(X).max() < 1e100 and np.abs(x).max() < 1e100  # squares stay finite; NaN is not within either
+    # so that squares stay finite; NaN is not in the range either
+    within = np.abs(X).max() < 1e100 and np.abs(x).max() < 1e100
     if not within or not np.isin(y, (-1, 1)).all() or kappa not in range(1, len(X) + 1):
         return _WRONG_FORM
     if kappa % 2 == 0:
@@ -462,7 +463,7 @@ PIECES = (
         [
             Mistake(
                 each_point_once,
-                "Here a point enters the list once at most. Lecture H's L keeps repetitions: every update adds "
+                "Here a point enters the list at most once. Lecture H's L keeps repetitions: every update adds "
                 "y φ(x) to w again, and it may take several to get a point right.",
             ),
             Mistake(

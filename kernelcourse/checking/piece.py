@@ -43,8 +43,8 @@ class Piece:
 
     `cases(rng)` yields the inputs; the largest is tried again as non-contiguous and as read-only arrays. Answers may
     differ from the reference by `tolerance * max(1, largest magnitude)`, for the stated reason. `allows` names the
-    functions of the library that an answer may call. Where several answers are right, `settle(got, want)` returns
-    `want` for each of them, and otherwise what it got.
+    functions of the library that an answer may call. If several answers are right, `settle(got, want)` returns `want`
+    for each of them, and returns any other value unchanged.
     """
 
     name: str
@@ -256,7 +256,7 @@ def _cannot_be_judged(piece: Piece | Claim, outcomes: Sequence[Outcome], hidden:
     problem = hint = mistake = ""
     if any(outcome.error is not None and outcome.error.not_written for outcome in outcomes):
         problem = "It is not written yet."
-        hint = "Replace the line `raise NotImplementedError()` by your answer, run its cell, then this one."
+        hint = "Replace the line `raise NotImplementedError()` with your answer, run its cell, then this one."
         mistake = NOT_WRITTEN
     elif used := [name for outcome in outcomes for name in outcome.library_calls if name not in piece.allows]:
         problem = f"It calls {used[0].removesuffix('.__post_init__').removesuffix('.__init__')}."

@@ -133,13 +133,13 @@ class _Decoder:
     def decode(self, code: Any, depth: int = 0) -> Any:
         self.left -= 1
         if self.left < 0 or depth > DEEPEST + 1:
-            raise NotPlain("too many values, or too deep")
+            raise NotPlain("too many values, or nested too deeply")
         if type(code) is str:
             return readable(code, len(code))
         if code is None or type(code) in (bool, int, float):
             return code
         if type(code) is not dict or not code:
-            raise NotPlain("no such form of a value")
+            raise NotPlain("unknown kind of value")
         kind, content = next(iter(code.items()))
         forms: dict[str, Callable[[], Any]] = {
             "int": lambda: int(str(content)[:4000], 16),
@@ -161,7 +161,7 @@ class _Decoder:
             "unknown": lambda: unknown(str(content) if self.named else ""),
         }
         if kind not in forms:
-            raise NotPlain("no such form of a value")
+            raise NotPlain("unknown kind of value")
         return forms[kind]()
 
     def _texts(self, code: dict[str, Any]) -> np.ndarray:
@@ -202,7 +202,7 @@ def _decode_sparse(shape: Any, where: Any, entries: Any, form: Any, array: Any) 
         raise NotPlain("not a sparse matrix")
     inside = where.dtype == np.int64 and where.shape == (entries.size, len(shape)) and entries.ndim == 1
     if not inside or not ((where >= 0) & (where < np.array(shape, dtype=np.int64))).all():
-        raise NotPlain("a sparse matrix with entries outside")
+        raise NotPlain("a sparse matrix with entries outside its shape")
     if form not in ("csr", "csc", "coo", "lil", "dok", "dia", "bsr"):
         raise NotPlain("not a format of sparse matrices")
     return Sparse(tuple(shape), where, entries, form, array is True)
@@ -213,7 +213,7 @@ def _decode_frame(columns: Any, index: Any, data: Any, kinds: Any, series: Any) 
         raise NotPlain("not a data frame")
     long = all(type(part) in (list, np.ndarray) and len(part) == len(index) for part in data)
     if not long or not len(columns) == len(data) == len(kinds) or not all(type(kind) is str for kind in kinds):
-        raise NotPlain("a data frame whose columns do not fit")
+        raise NotPlain("a data frame whose columns do not match")
     return Frame(columns, index, data, kinds, series is True)
 
 

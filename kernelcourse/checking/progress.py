@@ -21,7 +21,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Progress:
-    """All pieces of an assignment. Shows itself as a table in a notebook and as text elsewhere."""
+    """All pieces of an assignment. It is shown as a table in a notebook and as text elsewhere."""
 
     standings: Sequence[Standing]
 

@@ -42,7 +42,7 @@ def _any_points(rng: np.random.Generator) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _like(rng: np.random.Generator, Phi: np.ndarray, m: int) -> np.ndarray:
-    """Features of m other points, whole numbers where Phi has them."""
+    """Features of m other points, whole numbers if Phi has them."""
     size = (m, Phi.shape[1])
     return rng.integers(-2, 3, size=size) if Phi.dtype.kind == "i" else rng.normal(size=size)
 

@@ -234,7 +234,7 @@ _TOO_FEW = (
 )
 _TOO_EASY = (
     f"The first epoch over your points takes at most {_TIMES}n evaluations: the list stays too short, since too few "
-    "points are mistaken. Which labels, or which distances, make every new point a mistake?"
+    f"points are mistakes. Which labels, or which distances, make every new point a mistake?"
 )
 
 
@@ -275,7 +275,7 @@ PIECES = (
             Mistake(
                 powers_of_d,
                 "This is d^p, the order of growth. It counts x₁x₂ and x₂x₁ twice and misses the lower degrees; the "
-                "exact number is the binomial coefficient of d + p over p.",
+                "exact number is the binomial coefficient 'd + p choose p'.",
             ),
             Mistake(
                 only_degree_p,
@@ -356,7 +356,7 @@ PIECES = (
             ),
             Mistake(
                 first_that_does_not_pay,
-                "This is the first n for which the kernel is not cheaper any more. The last one for which it is "
+                "This is the first n for which the kernel is not cheaper any more. The last n for which it is cheaper "
                 "comes just before.",
             ),
         ],
@@ -394,12 +394,12 @@ PIECES = (
         [
             Mistake(
                 every_point_every_time,
-                "This counts n evaluations for every check. A point that was never mistaken has coefficient 0 and "
+                "This counts n evaluations for every check. A point that was never a mistake has coefficient 0 and "
                 "needs none: a check costs |L|, the length of the list at that moment.",
             ),
             Mistake(
                 repeats_on_the_list,
-                "Here a point that is mistaken again enters the list again and is evaluated again. Its kernel value "
+                "Here a point that is a mistake again enters the list again and is evaluated again. Its kernel value "
                 "is the same: keep each point once, and add y_i to its coefficient.",
             ),
         ],

@@ -165,7 +165,7 @@ def two_forgotten(alpha, K, y, lam):
     return Q @ (lam * alpha - (Q @ alpha < 1) / len(y))
 
 
-# Piece 4: ascent on the dual, one coordinate after the other
+# Piece 4: ascent on the dual, one coordinate after another
 
 
 def _coordinate_step(alpha: Any, K: Any, y: Any, lam: float, i: int) -> Any:
@@ -377,9 +377,9 @@ PIECES = (
         [
             Mistake(
                 all_at_once,
-                "This computes all y_i f(x_i) once for a pass and then changes all α_i together. They should "
-                "change one after another: each step of eq. (4) sees the f that the steps before it have made. "
-                "(Together they overshoot.)",
+                "This computes all y_i f(x_i) once for a pass and then changes all α_i together. They should change "
+                "one after another: each step of eq. (4) sees the f that the earlier steps have made. (Together they "
+                "overshoot.)",
             ),
         ],
         tolerance_reason="a step never increases an error in f, so rounding errors of 1e-16 do not grow on the way",

@@ -481,7 +481,7 @@ def test_bad_arguments_are_named(call, message):
 
 
 def test_newton_leaves_the_filters_of_warnings_to_the_process(monkeypatch):
-    """They are no thread's own: two solvers that save and restore them in turns leave the wrong ones behind."""
+    """They do not belong to one thread: two solvers that save and restore them in turns leave the wrong ones behind."""
 
     def refuse(*args, **kwargs):
         raise AssertionError("the filters were touched")

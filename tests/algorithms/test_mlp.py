@@ -362,7 +362,7 @@ def test_a_step_too_large_says_so_and_keeps_the_last_good_network(activation):
     assert np.isfinite(kept.losses).all()
     assert f"in epoch {len(kept.losses)}:" in str(kept)
     assert squared_error(forward(kept.network, X)[-1], T)[0] == pytest.approx(kept.losses[-1])
-    # What was kept is exactly where an undisturbed run of that many epochs stands.
+    # What was kept is exactly the state of an undisturbed run after that many epochs.
     epochs = len(kept.losses) - 1
     again = sgd(network, X, T, loss=squared_error, step=30.0, epochs=epochs, batch_size=40, rng=0)
     np.testing.assert_array_equal(flat(kept.network.layers), flat(again.network.layers))

@@ -216,7 +216,7 @@ def separable(seed, *, n=25):
 
 
 def widest_margin(K, y):
-    """Signed coefficients of the separator with the widest margin; the offset is out, as the perceptron has none."""
+    """Signed coefficients of the separator with the widest margin; without an offset, as the perceptron has none."""
     both = np.block([[K, -K], [-K, K]])  # every point and its mirror image with the other label: the offset is 0
     svm = SVC(kernel="precomputed", C=1e8, tol=1e-8).fit(both, np.concatenate([y, -y]))
     full = np.zeros(2 * len(y))

@@ -1,6 +1,6 @@
 """The interactive figures in Chromium: main-thread time of a repaint while a point is dragged.
 
-Goals: 30 frames a second with 200 points in the plane (33 ms a frame), and 10 ms for a ridge solve with 100 points.
+Goals: 30 frames a second with 200 points in the plane (33 ms per frame), and 10 ms for a ridge solve with 100 points.
 """
 
 import tempfile
@@ -26,7 +26,7 @@ TIMER = """
 
 
 def drag(browser, page_file: Path, address: str, steps: int = 120) -> tuple[np.ndarray, float]:
-    """Drag one point in circles: milliseconds of each frame's script, and the main thread's processor time a frame."""
+    """Drag one point in circles: milliseconds of script and of the main thread's processor time per frame."""
     page = browser.new_page(viewport={"width": 820, "height": 1000})
     page.add_init_script(TIMER)
     page.goto(page_file.as_uri() + address)

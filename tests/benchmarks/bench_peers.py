@@ -91,7 +91,7 @@ _searched: dict[int, Any] = {}
 
 
 def ridge_search(n: int) -> Any:
-    """scikit-learn's search over the grid, which two of our jobs are held against: run once, its time kept."""
+    """scikit-learn's search over the grid, which two of our jobs are compared with: run once, its time kept."""
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.model_selection import GridSearchCV
 

@@ -306,7 +306,7 @@ def curves() -> list[dict[str, Any]]:
 
 
 def run() -> list[Row]:
-    """Every part, with a word on each when it is done; the chapter shows what goes to `SAVED`."""
+    """Run every part and say when each is done; the chapter shows what goes to `SAVED`."""
     found: list[dict[str, Any]] = []
     parts: list[Callable[[], list[Row]]] = [
         against_scikit_learn,

@@ -3,7 +3,7 @@
 Machines are shared and noisy. A time by itself says little; the ratio of two times taken in turns says a lot. A virtual
 machine knows how long its host kept its processors from it ("steal"): a run that lost more than a little is done again,
 ours or the peer's, whatever time it took. Nothing is done about memory: a host may take back what was free for a while,
-and who asks for it next, ours or the peer, waits for it.
+and whichever side asks for it next waits for it.
 """
 
 from __future__ import annotations

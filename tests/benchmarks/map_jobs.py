@@ -1,6 +1,6 @@
 """The jobs of the map as data: for each a grid of cells, and how ours and the peer do one of them.
 
-Nobody chose these cells for their result: they are all combinations of what users vary, up to the sizes that fit.
+These cells were not chosen for their results: they are all combinations of what users vary, up to the sizes that fit.
 A builder takes one cell's parameters and returns a `Cell`: two calls, and a function of both answers that says how
 well each did and whether they agree.
 """

@@ -36,7 +36,7 @@ RAW_FORMULAS = r"""() => {
   }
   return found;
 }"""
-# The theme lets the whole article scroll sideways, so that the window alone does not tell.
+# The theme lets the whole article scroll sideways, so the window alone does not tell.
 TOO_WIDE = """() => [document.documentElement, ...document.querySelectorAll(".bd-article-container, .bd-article")]
   .filter((box) => box.scrollWidth > Math.max(box.clientWidth, box === document.documentElement ? innerWidth : 0) + 1)
   .map((box) => `${box.tagName} ${box.className}: ${box.scrollWidth} > ${box.clientWidth}`)"""

@@ -38,7 +38,7 @@ def pages(html) -> dict[Path, Page]:
 
 
 def test_links_and_anchors_lead_somewhere(pages):
-    # Ten lines; of the libraries, linkchecker is under the GPL and pytest-check-links rests since 2024.
+    # Ten lines; of the libraries, linkchecker is under the GPL and pytest-check-links has been inactive since 2024.
     broken = []
     for path, page in pages.items():
         for link in page.links:

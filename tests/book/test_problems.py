@@ -116,7 +116,7 @@ def test_file_is_read(module, tmp_path):
         ("### Answer\n$2$", "### Anwser\n$2$", r"'● First': unknown part 'Anwser'"),
         ("## ● First\n", "", r"### Answer is outside a problem"),
         ("# Title", "Title", r"the first heading must be #"),
-        (GOOD, "# Title\n", r"there is no problem in it"),
+        (GOOD, "# Title\n", r"it has no problem; expected a heading"),
         (GOOD, "", r"the first heading must be #"),
     ],
 )

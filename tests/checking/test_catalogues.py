@@ -130,7 +130,7 @@ def fingerprint(case):
 
 
 def test_points_tolerances_and_inputs_of_a_term_stay_as_they_were_released():
-    """Whoever grades again must find the inputs that students saw: what a seed gives is kept in a table.
+    """Grading again must use the inputs that students saw, so what a seed gives is kept in a table.
 
     An intended change is written to it by `python -m tests.checking.test_catalogues`.
     """

@@ -346,7 +346,7 @@ def test_a_notebook_shows_one_box_for_an_error_that_is_rendered_twice(check, box
         check(scores=without_weights, total=negated)
     lines = caught.value._render_traceback_()
     assert lines == caught.value._render_traceback_()
-    assert "scores, total" in lines[0] and "weights" not in lines[0]  # the hint stands in the box, once
+    assert "scores, total" in lines[0] and "weights" not in lines[0]  # the hint is in the box, once
     ((data, options),) = boxes
     assert "✗ scores" in data["text/html"] and options["raw"] is True
     assert data["text/html"].count("The weights are missing.") == 1
@@ -418,7 +418,7 @@ def test_the_checks_import_nothing_heavy():
 
 
 def test_a_formula_in_an_error_is_not_set():
-    """MathJax would make a link of it, which may run a script; it leaves what stands in <pre> alone."""
+    """MathJax would make a link of it, which may run a script; it leaves <pre> alone."""
     caught = Result("piece", 1, cases=1, wrong=1, problem="It raised ValueError: $\\href{javascript:x}{y}$").html
     assert "$" not in re.sub(r"<pre.*?</pre>", "", caught, flags=re.DOTALL) and "$" in caught
 

@@ -1,4 +1,4 @@
-"""What a check says of a wrong answer that no catalogue knows."""
+"""What a check says about a wrong answer that no catalogue knows."""
 
 import ast
 import linecache
@@ -236,7 +236,7 @@ def test_the_scorers_mistakes_are_none_that_the_diagnosis_tries():
 
 
 def test_steps_are_counted_and_not_seconds():
-    """Calls that the student's lines make; a comprehension, which is a call until Python 3.11, is none."""
+    """Calls that the student's lines make; a comprehension, which is a call up to Python 3.11, does not count."""
     function = written("def f(n):\n    return [abs(i) for i in range(n)]\n")
 
     def left(n):

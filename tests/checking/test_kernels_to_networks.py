@@ -67,7 +67,7 @@ def backward_point_by_point(X, Y, W1, b1, W2, b2):
 
 
 def backward_by_complex_steps(X, Y, W1, b1, W2, b2):
-    """The derivative as the imaginary part at a tiny imaginary step: exact to rounding, and knows no chain rule."""
+    """The derivative as the imaginary part at a tiny imaginary step: exact up to rounding, without the chain rule."""
     weights = [np.asarray(part, dtype=complex) for part in (W1, b1, W2, b2)]
 
     def loss():

@@ -201,7 +201,7 @@ def test_a_tie_has_to_decide_the_vote(witness):
 
 
 def test_no_soft_vote_of_a_case_is_close():
-    """Its sign would then hang on the last digit."""
+    """Its sign would then depend on the last digit."""
     D, y = perceptron_and_neighbours._clear_votes(np.random.default_rng(0), 500, 6, 0.8)
     weights = np.exp(-D / (2 * 0.8**2))
     assert (np.abs(weights @ y) > 0.01 * weights.sum(axis=1)).all()

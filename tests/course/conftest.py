@@ -24,7 +24,7 @@ from kernelcourse.course.variants import fill_source
 ROOT = Path(__file__).parents[2]
 HERE = Course(ROOT)
 SCAFFOLD = "99-scaffold"
-RAISES = object()  # in the place of a mistake: an answer that raises an error
+RAISES = object()  # in place of a mistake: an answer that raises an error
 PATIENCE = 600  # seconds that an honest cell may take on a busy machine
 
 
@@ -134,7 +134,7 @@ def wrong_answer(piece, mistake):
 
 
 def with_wrong_answers(graded, chosen):
-    """A perfect submission but for one mistake in each of some pieces; cells that nobody grades are left out."""
+    """A perfect submission but for one mistake in each of some pieces; cells that are not graded are left out."""
     notebook = graded.perfect()
     notebook.cells = [c for c in notebook.cells if c.cell_type == "markdown" or "grade_id" in grade_meta(c)]
     for position, cell in reversed(list(enumerate(notebook.cells))):

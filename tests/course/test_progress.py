@@ -28,7 +28,7 @@ def shown(cell, **answers):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A student's folder: one assignment begun, one untouched, and things that are no assignments."""
+    """A student's folder: one assignment begun, one untouched, and things that are not assignments."""
     notebook = nbformat.read(EXERCISE, as_version=4)
     shown(cell_by_id(notebook, "check-kernel"), kernel=lambda x, z, degree: 0.0)
     shown(

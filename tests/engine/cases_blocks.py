@@ -1,4 +1,4 @@
-"""What the twins of `_engine/blocks.py` are held against their definitions with."""
+"""Cases that compare the twins of `_engine/blocks.py` with their definitions."""
 
 from collections.abc import Callable, Iterable
 

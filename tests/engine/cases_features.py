@@ -1,4 +1,4 @@
-"""What the twins of `_engine/features.py` are held against their definitions with: objectives, not weights."""
+"""Cases that compare the twins of `_engine/features.py` with their definitions: objectives, not weights."""
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def reach_the_same_objective(args, kwargs, fast, plain):
         found, wanted = (_objective(model, Phi @ fit.w, fit.w @ P @ fit.w, y, options) for fit in (one, other))
         if model is SVM:
             assert found <= wanted * (1 + 1e-4)
-            assert found >= wanted - 2.6e-4  # so much may rounding off the hinge cost the definition
+            assert found >= wanted - 2.6e-4  # what rounding off the hinge may cost the definition
         else:
             np.testing.assert_allclose(found, wanted, rtol=1e-7)
 

@@ -1,4 +1,4 @@
-"""What the twins of the kernels are held against: points of all sizes and layouts, parameters of all magnitudes."""
+"""Cases for the twins of the kernels: points of all sizes and layouts, parameters of all magnitudes."""
 
 import numpy as np
 

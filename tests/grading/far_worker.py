@@ -1,4 +1,4 @@
-"""Loaded by the workers of a test's cluster: in the place of grading, what a good, a dying and a hostile worker do."""
+"""Loaded by the workers of a test's cluster: they do not grade, but act as a good, a dying or a hostile worker."""
 
 import json
 import os

@@ -1,8 +1,8 @@
 """`kill -9` at random moments, with real sandboxes, then `--resume`: `python -m tests.grading.kills --rounds 10`.
 
-Each round grades a small class, is killed so many times, and is resumed to its end. Nobody may be lost or stand twice
-in the gradebook, what was complete when a kill came must stay as it was, no sandbox may be left running, and the grades
-must be those of a run that nobody killed. The seed is printed; `--seed` repeats the moments.
+Each round grades a small class, is killed several times, and is resumed to its end. No student may be lost or occur
+twice in the gradebook, what was complete when a kill came must stay as it was, no sandbox may be left running, and the
+grades must be those of an undisturbed run. The seed is printed; `--seed` repeats the moments.
 """
 
 from __future__ import annotations

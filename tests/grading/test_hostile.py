@@ -107,7 +107,7 @@ def test_nobody_called_and_nobody_stayed(after):
 
 
 def test_secrets_stay_secret(after, course):
-    """Neither the seed nor this machine's files and environment stand in what students get to see."""
+    """Neither the seed nor this machine's files and environment appear in what students get to see."""
     root = course.root
     seed = (root / ".grading" / "seed").read_text(encoding="utf-8").strip()
     assert seed

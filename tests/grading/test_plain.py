@@ -186,7 +186,7 @@ def test_a_message_of_too_many_parts_is_not_even_read(text):
 
 def test_a_dict_has_few_entries_and_texts_can_be_written():
     assert len(through({k: 0 for k in range(1000)})) == 1000
-    assert len(through({str(k) for k in range(5000)})) == 5000  # nobody can make texts collide
+    assert len(through({str(k) for k in range(5000)})) == 5000  # texts cannot be made to collide
     for value in ({k: 0 for k in range(1001)}, set(range(1001))):
         with pytest.raises(NotPlain, match="entries"):
             through(value)

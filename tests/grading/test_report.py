@@ -47,7 +47,7 @@ RENAMED = re.sub(r"\w+", lambda found: NAMES.get(found[0], found[0]), COPIED).re
 
 
 def record(name, mistake=None, problem=""):
-    """What the grader notes of a piece; with a mistake's name it is wrong."""
+    """What the grader notes about a piece; with a mistake's name it is wrong."""
     piece = PIECES[name]
     hints = {entry.name: entry.hint for entry in piece.mistakes}
     earned = piece.points if mistake is None else 0

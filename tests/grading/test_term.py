@@ -30,7 +30,7 @@ DUE = datetime(2027, 3, 1, 23, 59)
 
 @pytest.fixture(autouse=True)
 def stand_in(monkeypatch):
-    """Whoever writes `right` gets all points, `half` gets two."""
+    """The answer `right` gets all points, `half` gets two."""
 
     def graded(task, student, handed):
         text = b" ".join(handed.files.values()).decode()
@@ -66,7 +66,7 @@ def policy(course, **table):
 
 
 def points(course):
-    """What everybody has in the end, by the gradebook."""
+    """The final points of every student in the gradebook."""
     with Gradebook(course.gradebook) as gradebook:
         return {
             one.student.id: one.score - one.late_submission_penalty

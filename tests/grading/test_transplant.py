@@ -43,7 +43,7 @@ def sources(notebook):
 
 def test_answers_are_taken_and_all_else_is_ours(release, notebook):
     submission = honest(notebook)
-    submission.cells.pop()  # the count of what is right: nobody grades it, and it may go
+    submission.cells.pop()  # the count of right answers: it is not graded and may be removed
     for cell in submission.cells:
         cell["metadata"]["tags"] = ["skip-execution"]
         cell["metadata"]["nbgrader"]["points"] = 100
@@ -246,7 +246,7 @@ def test_a_deleted_answer_does_not_undo_what_stands_elsewhere(release, notebook)
     submission.cells.remove(submission.cell("not-a-kernel"))
     got = graded(rebuilt(release, submission.notebook))
     assert "NotImplementedError" not in got["dual"].source
-    assert got["not-a-kernel"].source == graded(release)["not-a-kernel"].source  # nobody defined it: the stub says so
+    assert got["not-a-kernel"].source == graded(release)["not-a-kernel"].source  # it is not defined: the stub says so
 
 
 def test_cells_beyond_number_are_left_out_and_it_is_said(release, notebook):
@@ -266,7 +266,7 @@ def test_a_file_of_millions_of_lists_is_not_even_read(monkeypatch):
 
 
 def test_a_file_of_quotation_marks_is_read_in_linear_time(monkeypatch):
-    """Looked for from every quotation mark, the end of the text would take hours to be missed."""
+    """Looking for the end of the text from every quotation mark would take hours."""
     monkeypatch.setattr("kernelcourse.course.transplant._BRACKETS", 1000)
     for tail in (b'\\"' * 2_000_000, b'"' * 2_000_001, b'"\\', b'\\"' * 2_000_000 + b"\\"):
         with pytest.raises(Unreadable):

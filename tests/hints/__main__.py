@@ -40,7 +40,7 @@ EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 
 @dataclass
 class Score:
-    """What came of one wrong answer."""
+    """The outcome of one wrong answer."""
 
     piece: str
     text: str
@@ -118,7 +118,7 @@ def overlaps(spans, mutant, function):
 
 
 class Endless(BaseException):
-    """A mutant that does not come back, which a check's own limit ends."""
+    """A mutant that does not return, which a check's own limit ends."""
 
 
 def _ring(*_):

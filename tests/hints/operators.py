@@ -41,7 +41,7 @@ def _head(node: Any) -> str:
 
 
 def _replaced(function: ast.FunctionDef, node: ast.AST, new: ast.AST) -> ast.FunctionDef:
-    """A copy of the function with another node in the place of one."""
+    """A copy of the function with one node replaced."""
     numbers = {id(one): i for i, one in enumerate(ast.walk(function))}
     number, copied = numbers[id(node)], copy.deepcopy(function)
     old = list(ast.walk(copied))[number]

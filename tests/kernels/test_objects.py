@@ -356,7 +356,7 @@ def test_the_square_of_positions_holds_all_pairs_of_blocks():
         return np.abs(Phi @ w - chimeras.t).max()
 
     k = Positions(alphabet="123")
-    assert worst_residual(k) > 0.5  # the stability is no sum of block effects
+    assert worst_residual(k) > 0.5  # the stability is not a sum of block effects
     assert worst_residual(k**2) < 1e-8  # but one of effects of pairs
 
 

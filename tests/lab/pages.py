@@ -25,7 +25,7 @@ html[data-theme="dark"] a {{ color: #9cf }}
 
 
 def extension() -> ModuleType:
-    """The book's extension, which is no part of the library."""
+    """The book's extension, which is not part of the library."""
     spec = importlib.util.spec_from_file_location("lab_extension", ROOT / "book/_ext/coursebook/lab.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

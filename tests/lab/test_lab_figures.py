@@ -54,7 +54,7 @@ PRESS = """([name, label, times]) => {
 
 
 def wait(page, *, until_there_is_no: str) -> None:
-    """Wait for the figures' own word that nothing of the kind is to come: a picture, or an address to be saved."""
+    """Wait until the figures say that nothing of the kind is pending: a picture, or an address to be saved."""
     page.evaluate(FRAMES)  # what the last event has asked for, and the first look at the size
     page.wait_for_function("(kind) => !document.querySelector(`[data-pending~=${kind}]`)", arg=until_there_is_no)
 

@@ -643,7 +643,7 @@ def test_B16_subset_kernel_is_two_to_the_size_of_the_intersection():
 
 def test_B16_subset_kernel_counts_common_subsets():
     k = Subset(universe=UNIVERSE)
-    indicators = np.array([[float(U <= A) for U in SETS] for A in SETS])  # one feature a subset U
+    indicators = np.array([[float(U <= A) for U in SETS] for A in SETS])  # one feature per subset U
     np.testing.assert_allclose(k(SETS), indicators @ indicators.T)
     assert sorted(map(tuple, k.features(SETS).T)) == sorted(map(tuple, indicators.T))  # the same, in another order
 

@@ -81,7 +81,7 @@ def test_H1_a_matrix_without_negative_eigenvalues_is_one_of_dot_products(seed, n
     M = np.array([[math.exp(-sum((x - z) ** 2)) for z in X] for x in X])
     values, Q = np.linalg.eigh(M)
     assert values[0] > -1e-12
-    phi = Q * np.sqrt(np.maximum(values, 0))  # one feature an eigenvector, its entries the values at the points
+    phi = Q * np.sqrt(np.maximum(values, 0))  # one feature per eigenvector: its entries are the values at the points
     np.testing.assert_allclose(Linear()(phi), Gaussian.from_gamma(1.0)(X), atol=1e-10)
 
 

@@ -112,7 +112,7 @@ def test_K1_each_of_the_two_conditions_is_needed():
     negative = is_valid_kernel(lambda x, z: x @ z - 1, rng=0)
     assert not negative
     assert negative.value < 0
-    # x'Az with x'Ax = |x|^2 > 0 for every x, and yet no kernel: A is not symmetric.
+    # x'Az with x'Ax = |x|^2 > 0 for every x, and yet not a kernel: A is not symmetric.
     A = np.array([[1.0, 1.0], [-1.0, 1.0]])
     skew = is_valid_kernel(lambda x, z: x @ A @ z, sample=lambda n, rng: rng.normal(size=(n, 2)), rng=0)
     assert not skew
@@ -609,7 +609,7 @@ def test_K12_alignment_is_the_cosine_of_two_gram_matrices():
 
 
 def noise_labels(seed, n=80):
-    """Labels that have nothing to do with the points: whoever fits them has overfitted."""
+    """Labels that have nothing to do with the points: a model that fits them has overfitted."""
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n, 2)), rng.choice([-1, 1], size=n)
 

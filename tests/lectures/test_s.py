@@ -268,7 +268,7 @@ class Flops:
 
 
 def three_ridge_algorithms(X, y, Z, p, lam):
-    """Primal, dual without the kernel trick, kernel: predictions at Z, multiplications to train and a test point."""
+    """Primal, dual without the kernel trick, kernel: predictions at Z, multiplications in training and per point."""
     Phi, Phi_Z = monomials(X, p), monomials(Z, p)
     n, D = Phi.shape
 

@@ -43,7 +43,7 @@ def cloud(seed, n, d):
     return np.random.default_rng(seed).normal(size=(n, d))
 
 
-# B: the distance is no kernel
+# B: the distance is not a kernel
 
 
 def test_slip_the_distance_is_not_positive_semidefinite():
@@ -122,7 +122,7 @@ def test_slip_a_check_costs_as_many_kernel_values_as_the_list_is_long():
     # Once the list has stopped growing, an epoch costs n |L| values exactly.
     L, per_epoch = counted_perceptron(X, y, epochs=fit.epochs + 30)
     assert per_epoch[-1] == 40 * len(L)
-    assert per_epoch[-1] > 5 * 40  # far from one kernel value a point
+    assert per_epoch[-1] > 5 * 40  # far from one kernel value per point
 
 
 def test_slip_on_hard_data_the_cost_of_an_epoch_grows_with_n_squared():
@@ -206,7 +206,7 @@ def test_slip_with_a_strictly_positive_definite_K_the_minimum_is_the_only_one():
         assert dual_objective(a + direction, K, t, ridge=0.7) > best + 1e-6
 
 
-# I: algorithm 2 says nothing of ties
+# I: algorithm 2 says nothing about ties
 
 
 def test_slip_the_sign_of_an_even_vote_can_be_0():

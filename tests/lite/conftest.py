@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def load_builder():
-    """book/lite/build.py, which is no part of the library."""
+    """book/lite/build.py, which is not part of the library."""
     if "lite_builder" not in sys.modules:
         spec = importlib.util.spec_from_file_location("lite_builder", ROOT / "book/lite/build.py")
         sys.modules["lite_builder"] = module = importlib.util.module_from_spec(spec)

@@ -23,7 +23,7 @@ from tests.lite.verdicts import Answer, answers, as_cell, defined, verdicts
 
 ASSIGNMENT, STEM = "01-dual-representation", "dual-representation"
 NO_PICTURE = "This picture needs matplotlib, which is not part of this site. Everything else works without it.\n"
-# numpy reuses temporaries from 256 KiB on; with the function that Pyodide lacks, it died of the first.
+# numpy reuses temporaries of 256 KiB or more; without the function that Pyodide lacks, the first one crashes it.
 LARGE = """
 A = np.random.default_rng(0).normal(size=(500, 500))
 B = A @ A.T + 500 * np.eye(500)
@@ -47,8 +47,10 @@ def sample(chosen: list[Answer]) -> list[Answer]:
 
 
 def in_digits_that_count(said: list[list[str]]) -> list[list[str]]:
-    """Verdicts with their decimal numbers cut to six digits: the last ones differ between processors, and nothing but
-    they is left of a number near zero."""
+    """Verdicts with their decimal numbers cut to six digits.
+
+    The last digits differ between processors, and a number near zero has no others.
+    """
 
     def cut(match: re.Match[str]) -> str:
         number = float(match[0])

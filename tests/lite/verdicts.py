@@ -1,5 +1,5 @@
-"""The verdicts on right answers, stubs and usual mistakes. `verdicts` runs in three places: here, in a sandbox's
-company, and in the browser, where its source is sent as the text of a cell."""
+"""The verdicts on right answers, stubs and usual mistakes. `verdicts` runs in three places: here, with
+functions in a sandbox, and in the browser, where its source is sent as the text of a cell."""
 
 from __future__ import annotations
 

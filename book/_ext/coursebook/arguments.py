@@ -102,7 +102,7 @@ MEANINGS = {
     "layers": "the layers, from the inputs to the outputs",
     "legend": "whether to draw the legend",
     "length": "the distance over which the kernel falls",
-    "loss": "returns the loss and its derivative by the scores: `squared_error` or `softmax_cross_entropy`",
+    "loss": "a function for the loss and its gradient: `squared_error` or `softmax_cross_entropy`",
     "m": "the number of features",
     "uniform_landmarks.m": "the number of landmarks",
     "kmeans_landmarks.m": "the number of landmarks",
@@ -133,7 +133,7 @@ MEANINGS = {
     "Polynomial.offset": "what is added to the inner product",
     "monomials.offset": "what is added to the inner product",
     "order": "(n,): the order of rows and columns",
-    "overwrite_K": "whether K may be used as memory",
+    "overwrite_K": "whether K may be overwritten to save memory",
     "p": "the highest degree",
     "parameter": "(r,): the values tried",
     "parametric": "the kernel of the part with few parameters",
@@ -146,7 +146,7 @@ MEANINGS = {
     "resolution": "points per side of the grid",
     "ridge": "what is added to the diagonal of K",
     "primal_weights.ridge": "what is added to the diagonal of the normal equations",
-    "sgd.ridge": "n times the factor of half the squared weights",
+    "sgd.ridge": "n times the factor in front of half the squared weights",
     "ridges": "the values of `ridge` to try",
     "rng": "a seed or a generator",
     "sample": "the number of points to look at",
@@ -271,7 +271,7 @@ def checks(value: Any) -> dict[str, str]:
     found: dict[str, str] = {}
     for function in functions:
         found = {**_checks_in(function, vars(module), 2), **found}
-    if inspect.isclass(value) and issubclass(value, Stationary):  # which checks the parameters of all of them
+    if inspect.isclass(value) and issubclass(value, Stationary):  # the base class checks the parameters
         found = {field.name: "a number > 0" for field in dataclasses.fields(value)} | found
     return found
 

@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image
 
 GROUND = "#121212"  # the background of a page in dark mode
-SHADES = {  # of kernelcourse.plots.PALETTE; those of the classes are also those of the figures to drag (lab.css)
+SHADES = {  # of kernelcourse.plots.PALETTE; the figures to drag use the same shades for the classes (lab.css)
     "#0072b2": "#56b4e9",
     "#d55e00": "#f08a3c",
     "#007a5a": "#3fc79c",

@@ -56,7 +56,7 @@ def split(text: str) -> tuple[str, str]:
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of a docstring, in Markdown, without its last mark.
+    """The first sentence of a docstring, in Markdown, without its final punctuation.
 
     >>> first_sentence("The weights: $a = 1$.\\n\\nMore.")
     'The weights: $a = 1$'

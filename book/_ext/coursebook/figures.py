@@ -1,4 +1,4 @@
-"""Figures: what they show in words, their forms for phones and for dark mode, and the code below them.
+"""Figures: their alternative texts, their forms for phones and for dark mode, and the code below them.
 
 A figure made by code gets its alternative text, its caption and its name in the cell's own header:
 
@@ -37,7 +37,7 @@ FEWEST_WORDS = 4
 FILE = re.compile(r"\.(png|svg|jpe?g|gif|pdf)$|^[\w./\\-]+$", re.IGNORECASE)
 PHONE = "(max-width: 600px)"
 POINT = 96 / 72  # pixels
-SHORT = 16  # letters of a twin's name, of the 64 that the figure itself has
+SHORT = 16  # letters of a twin's name, out of the 64 of the figure itself
 
 
 def check_alternative_text(app: Sphinx, doctree: nodes.document) -> None:
@@ -123,7 +123,7 @@ class CodeBelowFigures(SphinxPostTransform):
 
 
 def setup(app: Sphinx) -> None:
-    render.load_mime_renders = lambda: [WithNarrowForm]  # myst-nb finds those of installed packages only
+    render.load_mime_renders = lambda: [WithNarrowForm]  # myst-nb only finds plugins of installed packages
     app.connect("doctree-read", check_alternative_text)
     app.add_node(nodes.image, override=True, html=(visit_image, None))
     app.add_post_transform(CodeBelowFigures)

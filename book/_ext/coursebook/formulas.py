@@ -72,7 +72,7 @@ def _katex() -> Callable[[str, str], str]:
 
 @cache
 def to_html(latex: str, *, display: bool) -> str:
-    """A formula as HTML and MathML, without its source, which would be a tenth of the page and found by the search."""
+    """A formula as HTML and MathML, without its source, which would be a tenth of the page and turn up in searches."""
     answer = json.loads(_katex()(latex, json.dumps(OPTIONS | {"displayMode": display})))
     if "error" in answer:
         raise ValueError(answer["error"])

@@ -96,7 +96,8 @@ def read_map(block: str, sections: list[str]) -> list[Node]:
     named = [name for node in found for name in node.sections]
     if sorted(named) != sorted(sections):
         wrong = set(named) ^ set(sections) or {name for name in named if named.count(name) > 1}
-        raise ValueError(f"a map must have every section of the book once, but not so {', '.join(sorted(wrong))}")
+        names = ", ".join(sorted(wrong))
+        raise ValueError(f"a map must have every section of the book once; this is not so for {names}")
     return found
 
 
@@ -179,7 +180,7 @@ def skip(writer: Any, node: nodes.Node) -> None:
 
 
 class editions(nodes.General, nodes.Element):
-    """Links to the PDF and the EPUB, where they were built before the pages."""
+    """Links to the PDF and the EPUB, if they were built before the pages."""
 
 
 class Editions(SphinxDirective):
@@ -188,7 +189,7 @@ class Editions(SphinxDirective):
 
 
 def built(app: Sphinx) -> dict[str, Path]:
-    """The editions that were built beside the pages, by the word for them."""
+    """The editions that were built beside the pages, by name."""
     found = {
         word: next(Path(app.outdir).parent.glob(f"*/kernel-methods.{ending}"), None)
         for ending, word in EDITIONS.items()

@@ -1,7 +1,8 @@
 r"""One page for each public name: signature, parameters, returns, raises, an example, its uses, its source.
 
-The pages are written when the book is built, into a folder that git ignores, and belong to no table of contents:
-the tables of the reference lead to them, and so do all `{lib}` links. Only the site has these pages, not the PDF and the EPUB (`reference_names` in build.py).
+The pages are written when the book is built, into a folder that git ignores, and belong to no table of contents: the
+tables of the reference lead to them, and so do all `{lib}` links. Only the site has these pages, not the PDF and the
+EPUB (`reference_names` in build.py).
 """
 
 from __future__ import annotations

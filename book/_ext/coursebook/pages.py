@@ -88,7 +88,7 @@ REPAIRS = {
 }
 
 
-NAMESPACE = ' xmlns="http://www.w3.org/1998/Math/MathML"'  # on every formula; HTML knows it, only XHTML needs it
+NAMESPACE = ' xmlns="http://www.w3.org/1998/Math/MathML"'  # on every formula, although only XHTML needs it
 
 
 def repair_markup(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -106,7 +106,7 @@ PART = re.compile(
 
 
 def fold_parts(contents: str) -> str:
-    """The table of contents with one line for each part, which is the page itself if a part has only one.
+    """The table of contents with one line for each part, which is the page itself if a part has only one page.
 
     The part of the current page is open.
 
@@ -160,10 +160,10 @@ def forward_old_address(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> None:
     app.add_builder(BookBuilder, override=True)
-    app.add_config_value("comments_config", {}, "")  # Jupyter Book sets it even where sphinx_comments is left out
+    app.add_config_value("comments_config", {}, "")  # Jupyter Book sets it even if sphinx_comments is left out
     app.connect("config-inited", repository_links)
     app.connect("builder-inited", copy_styles_early)
-    app.connect("doctree-read", link_index, priority=200)  # after the table of contents is in, before it is collected
+    app.connect("doctree-read", link_index, priority=200)  # after the table of contents, before it is collected
     app.connect("env-get-updated", rewrite_where_needed, priority=900)  # after the numbers are given
     app.connect("html-page-context", repair_markup)
     app.connect("html-page-context", add_fold)

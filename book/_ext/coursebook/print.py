@@ -101,7 +101,7 @@ def visit_display(writer: Any, node: nodes.math_block) -> None:
 
 
 STYLES = {"_static/basic.css", "_static/epub.css", "_static/pygments.css", "_static/reading.css"}
-REPAIRS = [  # parts of pages that a reading device does not know or may not get
+REPAIRS = [  # parts of pages that a reading device does not know or must not get
     (re.compile(r"<noscript>.*?</noscript>", re.DOTALL), ""),
     (
         re.compile(
@@ -118,7 +118,7 @@ class EpubOfFolders(Epub3Builder):
     """Sphinx's builder, for a book whose first page is in a folder, and with pages that epubcheck accepts."""
 
     def toc_add_files(self, refnodes: list[dict[str, Any]]) -> None:
-        for node in refnodes:  # Sphinx joins the first page's folder and the way from there: book/dual/../trick/svm
+        for node in refnodes:  # Sphinx joins the first page's folder and the path from there: book/dual/../trick/svm
             node["refuri"] = posixpath.normpath(node["refuri"])
         super().toc_add_files(refnodes)
 

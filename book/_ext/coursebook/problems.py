@@ -121,7 +121,7 @@ def read_section(folder: Path, name: str) -> Section:
         except ValueError as error:
             raise ValueError(f"{place}, {title!r}: {error}") from None
     if not problems:
-        raise ValueError(f"{place}: there is no problem in it, a heading ## with a level and a title")
+        raise ValueError(f"{place}: it has no problem; expected a heading ## with a level and a title")
     return Section(name, top[1], tuple(problems))
 
 

@@ -25,7 +25,7 @@ from .formulas import to_html
 from .names import FOLDER as NAMES
 from .names import FRONT as REFERENCE
 
-KEPT = "book-search.json"  # beside the doctrees: a later build writes few pages
+KEPT = "book-search.json"  # beside the doctrees: a later build may write only a few pages
 SKIPPED = (
     nodes.literal_block, nodes.doctest_block, nodes.math_block, nodes.comment, nodes.raw, nodes.target,
     nodes.substitution_definition, nodes.system_message, nodes.image, addnodes.toctree, addnodes.desc_signature,
@@ -42,7 +42,7 @@ LOWERED = dict(zip("0123456789+-−=()aijnmpkx", "₀₁₂₃₄₅₆₇₈₉
 
 @cache
 def formula_text(latex: str) -> str:
-    r"""A formula as one would write it in a plain text.
+    r"""A formula as one would write it in plain text.
 
     >>> formula_text(r"\exp(-\lVert x - x'\rVert^2 / 2\sigma^2)")
     'exp(−∥x−x′∥²/2σ²)'
@@ -84,7 +84,7 @@ def _script(text: str, letters: dict[str, str], mark: str) -> str:
 
 
 def words(node: nodes.Node) -> Iterator[str]:
-    """The prose of a node, without code and without the sections inside it; of a cell, the caption of its figure."""
+    """The prose of a node, without code and without the sections inside it; for a cell, the caption of its figure."""
     if isinstance(node, nodes.Text):
         yield node.astext()
     elif isinstance(node, nodes.math):
@@ -157,7 +157,7 @@ def keep_text(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def texts(app: Sphinx) -> dict[str, Any]:
-    """What is known about the pages: from the builds before, and from this one."""
+    """What is known about the pages, from earlier builds and from this one."""
     if not hasattr(app, "book_search"):
         kept = Path(app.doctreedir, KEPT)
         app.book_search = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}

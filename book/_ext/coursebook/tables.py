@@ -6,7 +6,7 @@ A page asks for one in a block, with lines `name | words` for what the library d
     dual_weights | $n^3/3$
     ```
 
-A name that the library has and no table shows, or a line for a name that does not exist, is a warning.
+A name that the library has and no table shows, or a line for a name that does not exist, causes a warning.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def parameters(value: Any) -> str:
 
 
 def finite_features(kernel: type) -> str:
-    """Whether it has a finite feature map: the kernel in its own example, at a point that it accepts."""
+    """Whether the kernel in its own example has a finite feature map, tried at a point that it accepts."""
     import kernelcourse
 
     stated = getattr(kernel, "finite_with", None)
@@ -121,7 +121,7 @@ def example(value: type) -> Any:
     for node in ast.walk(ast.parse("\n".join(lines))):
         if isinstance(node, ast.Call) and re.fullmatch(rf"{value.__name__}(\.\w+)?", ast.unparse(node.func)):
             return eval(ast.unparse(node), dict(vars(kernelcourse)))
-    raise LookupError(f"the docstring of {value.__name__} makes no such object")
+    raise LookupError(f"the docstring of {value.__name__} contains no example of it")
 
 
 # ----------------------------------------------------------------------------------------------------- algorithms
@@ -138,7 +138,7 @@ def algorithms(notes: Notes) -> str:
 
 
 def takes(value: Any) -> str:
-    """The arguments that have to be given and need no name: `K, t`."""
+    """The required arguments that are passed by position: `K, t`."""
     found = inspect.signature(value).parameters.values()
     return ", ".join(p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty)
 
@@ -156,7 +156,7 @@ def estimators(notes: Notes) -> str:
 
 
 def fitted(value: Any) -> str:
-    """The fitted names, which the docstring lists, its own or that of a class it derives from."""
+    """The fitted attributes, which its docstring or that of a base class lists."""
     for base in value.__mro__:
         words = " ".join((base.__doc__ or "").split())
         if found := re.search(r"Fitted\b", words):

@@ -36,7 +36,7 @@ BUNDLES = {"css": "_static/pages.css", "js": "_static/pages.js"}
 # Spans of code in the colour of the text around them, and sizes that KaTeX writes out at every formula.
 PLAIN = re.compile(r'<span class="(?:n|p|w)">([^<]*)</span>')
 SIZED = re.compile(r'<span class="(?P<classes>[\w -]+)" style="(?P<style>[^"]*)">')
-OFTEN = 30  # times that a size occurs, for a rule of its own in the style sheet
+OFTEN = 30  # a size that occurs this often gets a rule in the style sheet
 PARTS = "_static/pages.json"  # what the bundles were made of, for the next build, which may write only a few pages
 
 
@@ -48,7 +48,7 @@ def drawings() -> str:
 
 @cache
 def drawing(name: str) -> tuple[str, str, str]:
-    """An icon's width, height and outline, out of the theme's own script."""
+    """An icon's width, height and outline, from the theme's own script."""
     found = re.findall(rf'[{{,]"?{name}"?:\[(\d+),(\d+),\[[^\]]*\],"[^"]*","([^"]+)"\]', drawings())
     if not found:
         raise ValueError(f"the theme has no icon named {name!r}")

@@ -190,7 +190,7 @@ export class Plot {
     this.pen.font = `${size}px system-ui, sans-serif`;
     this.pen.textAlign = align;
     this.pen.lineWidth = 3;
-    this.pen.strokeStyle = this.colours.ground; // a halo, to be read on any ground
+    this.pen.strokeStyle = this.colours.ground; // a halo, so that text is readable on any background
     this.pen.strokeText(words, this.px(x) + dx, this.py(y) + dy);
     this.pen.fillStyle = this.colours[colour];
     this.pen.fillText(words, this.px(x) + dx, this.py(y) + dy);

@@ -69,8 +69,8 @@ export function kernelPerceptron(K, y, maxEpochs) {
 
 // --- nearest neighbours
 
-// The label that most of the kappa nearest have, from distances to all points. Of equals the smaller index is nearer,
-// and a tied vote goes to the side of the nearest.
+// The label that most of the kappa nearest have, from distances to all points. Of equal distances the one with the
+// smaller index is nearer, and the nearest decides a tied vote.
 export function vote(distances, y, kappa) {
   const nearest = [];
   for (let j = 0; j < y.length; j++) {

@@ -1,4 +1,4 @@
-// Drag points and see margin, support vectors and hinge losses follow.
+// Drag points and see the margin, the support vectors and the hinge losses follow.
 
 import { gram, kernelOf, linspace, surface } from "./kernels.js";
 import { short } from "./draw.js";
@@ -7,7 +7,7 @@ import { kernelSVM } from "./solvers.js";
 import { Lab } from "./widgets.js";
 
 export const CLASS_HELP =
-  "The space bar switches the class of a point, Delete removes it. Click on an empty spot to add one.";
+  "The space bar switches the class of a point, and Delete removes it. Click on an empty spot to add one.";
 
 // A window around the points, with a margin, whose height is `aspect` times its width.
 export function windowOf(points, aspect = 1) {
@@ -32,7 +32,7 @@ export const CLASS_LEGEND = [
   ["class +1", { mark: true, square: true, colour: "plus" }],
 ];
 
-// `more(i)` is what else the mark of point i has: a dot, or less weight.
+// `more(i)` is what else the mark of point i has: a dot, or transparency.
 export function drawPoints(plot, points, { chosen = -1, ring = () => 0, more = () => ({}) } = {}) {
   points.forEach(([x, y, label], i) => {
     plot.mark(x, y, {

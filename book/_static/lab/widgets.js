@@ -65,7 +65,7 @@ const HELP =
 export const figures = {};
 
 // The static figure that shows the same in print and without JavaScript. The box takes its number and, unless both are
-// to be seen, its place in the page's links.
+// shown, its place in the page's links.
 function takePlaceOf(root) {
   const twin = document.getElementById(root.dataset.figure);
   const number = twin?.querySelector(".caption-number")?.textContent.trim();
@@ -139,7 +139,7 @@ export class Lab {
     this.changed();
   }
 
-  // A press or a choice: one change, which one undo takes back.
+  // A press or a choice is one change, which one undo reverts.
   act(change) {
     this.remember();
     change(this.state);
@@ -228,7 +228,7 @@ export class Lab {
     this.drawNow();
   }
 
-  // The sentence below the figure: what is to be seen, or why there is nothing to see. Parts are words or elements.
+  // The sentence below the figure: what there is to see, or why there is nothing to see. Parts are words or elements.
   note(parts, bad = false) {
     const list = [parts].flat();
     if (this.sentence.textContent !== list.map((part) => part.textContent ?? part).join("")) {

@@ -24,7 +24,7 @@ _NAN, _INFINITE, _ERROR = 1234.5678, 4321.8765, 987.654  # replacements for valu
 
 @dataclass(frozen=True)
 class Probes:
-    """The inputs of a diagnosis: the same for everyone in every term, so that they tell nothing about graded ones."""
+    """The inputs of a diagnosis: the same for everyone in every term, so that they reveal nothing about graded ones."""
 
     cases: tuple[Case, ...]
     wanted: tuple[Any, ...]
@@ -117,7 +117,7 @@ def projections(function: Callable[[Case], Any], found: Probes) -> np.ndarray | 
         except TimeoutError:
             raise
         except Exception as error:  # noqa: BLE001 - an error is a behaviour like any other
-            if "Singular matrix" in str(error):  # rounding decides: another processor may solve it, to other numbers
+            if "Singular matrix" in str(error):  # rounding decides: another processor may find a solution
                 return None
             sums += _ERROR * np.cos(number + np.arange(PROJECTIONS))
             if not returned and number >= _PATIENCE:

@@ -190,7 +190,7 @@ def _everywhere(found: Sequence[Edit]) -> Iterator[Edit]:
 
 
 def _alike(edit: Edit) -> Any:
-    """What changes that come from one habit have in common, or None for changes that come alone."""
+    """A key shared by changes that come from one habit, or None for a change that comes alone."""
     node = edit.place
     if edit.kind in ("axis", "keyword", "function"):
         return edit.kind, edit.detail

@@ -31,7 +31,7 @@ def _whole(array: np.ndarray) -> bool:
 def _reals(value: Any) -> np.ndarray:
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
-        raise TypeError("only real numbers can be set side by side")
+        raise TypeError("only real numbers can be compared")
     return array.astype(float)
 
 

@@ -147,7 +147,7 @@ def _are_numbers(value: Any) -> bool:
 
 
 def _sizes(known: Known, named: str) -> str:
-    """Another number of entries than expected, in terms of the arguments."""
+    """A number of entries that is not the expected one, in terms of the arguments."""
     got = [np.shape(pair.got) for pair in known.pairs]
     want = [np.shape(pair.want) for pair in known.pairs]
     if got == want or {len(shape) for shape in got} != {len(shape) for shape in want} or len(set(map(len, want))) > 1:

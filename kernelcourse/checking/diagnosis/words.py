@@ -56,8 +56,8 @@ CHANGES = {
     "part": "{detail} left out of {it}",
     "other": "{detail} instead of {it}",
     "left out": "{it} left out",
-    "set": "{it} that sets the value and does not add to it",
-    "added": "{it} that adds to the value and does not replace it",
+    "set": "{it} setting the value instead of adding to it",
+    "added": "{it} adding to the value instead of replacing it",
     "always": "{it} always done, whatever its condition says",
     "never": "{it} never done",
     "condition turned": "the condition of {it} reversed",
@@ -68,7 +68,7 @@ CHANGES = {
 }
 
 
-EVERYWHERE = " everywhere"  # behind a kind: the change is made at all places that look the same
+EVERYWHERE = " everywhere"  # appended to a kind: the change is made at all places that look the same
 
 
 def change(kind: str, it: str, detail: str) -> str:
@@ -87,7 +87,7 @@ def change(kind: str, it: str, detail: str) -> str:
 
 
 def joined(words: Sequence[str], last: str = "and") -> str:
-    """A list of words as people say it.
+    """A list of words as it is spoken.
 
     >>> joined(["a", "b", "c"])
     'a, b and c'

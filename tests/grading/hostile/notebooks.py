@@ -146,7 +146,7 @@ def many_cells(made):
 
 
 def escaped_quotes(made):
-    """A text without an end: who looks for its end from every quotation mark never finishes."""
+    """A text without an end: a search for its end from every quotation mark never finishes."""
     made.raw = json.dumps(made.notebook).encode()[:-1] + b', "x": "' + b'\\"' * 6_000_000 + b"[{" * 6_000_000
 
 

@@ -179,7 +179,7 @@ def honest(released: dict, answers: Mapping[str, str] = RIGHT, place: Place | No
 
 
 def copied_course(folder: Path, home: Course, template: Path) -> tuple[Course, dict]:
-    """The same, made once by whoever comes first and copied by all, with the library for its sandboxes."""
+    """The same, made once by the first test process and copied by all, with the library for its sandboxes."""
     with FileLock(f"{template}.lock"):
         if not template.exists():
             course, _ = small_course(template.with_suffix(".draft"), home)
