@@ -14,8 +14,8 @@ from typing import Any
 from ..calling import is_students
 from ..limits import own_time
 
-STEPS = 50_000  # for one diagnosis
-RUN, COMPILE = 20, 60  # what one call of the student's function costs besides its steps, and one changed text of it
+STEPS = 400_000  # for one diagnosis; a round of a loop takes one
+CALL, RUN, COMPILE = 5, 100, 300  # a call by the student's lines; a run of the function; a changed text of it
 _CLOCK = 3.0  # of this thread's own seconds: the end of a diagnosis whose single steps are slow
 _INLINED = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # calls of their own until Python 3.11
 
@@ -41,7 +41,7 @@ class Effort:
         else:
             caller = frame if event == "c_call" else None
         if caller is not None and _students(caller.f_code.co_filename):
-            self.spend()
+            self.spend(CALL)
 
     @property
     def over(self) -> bool:
