@@ -14,7 +14,7 @@ from kernelcourse.checking.diagnosis import WORDS
 from kernelcourse.checking.diagnosis.behaviour import probes
 from kernelcourse.checking.diagnosis.dependence import dependence
 from kernelcourse.checking.diagnosis.edits import NUMPY, edits
-from kernelcourse.checking.diagnosis.effort import Effort
+from kernelcourse.checking.diagnosis.effort import CALL, Effort
 from kernelcourse.checking.diagnosis.errors import without_paths
 from kernelcourse.checking.diagnosis.fingerprints import tables
 from kernelcourse.checking.diagnosis.relations import Known, Pair, relation
@@ -240,16 +240,28 @@ def test_steps_are_counted_and_not_seconds():
     function = written("def f(n):\n    return [abs(i) for i in range(n)]\n")
 
     def left(n):
-        effort = Effort(100)
+        effort = Effort(100 * CALL)
         with watched(effort.watch):
             function(n)
         return effort.left
 
-    assert left(0) - left(40) == 40
-    effort = Effort(100)
-    with pytest.raises(TimeoutError), effort.at_most(10), watched(effort.watch):
+    assert left(0) - left(40) == 40 * CALL
+    effort = Effort(100 * CALL)
+    with pytest.raises(TimeoutError), effort.at_most(10 * CALL), watched(effort.watch):
         function(40)
-    assert effort.left == 89 and not effort.over
+    assert effort.left == 89 * CALL and not effort.over
+
+
+def test_a_loop_that_goes_round_often_still_gets_its_repair():
+    """A round is cheap beside a call, and is counted so: this one goes round some thousand times on each input."""
+    right = piece("running-times", "kernel_pays_up_to")
+    cost = "3 * (n + 1) ** 2 * d + (n + 1) ** 3"
+    wrong = written(
+        f"def kernel_pays_up_to(d, D):\n    n = 1\n    while {cost} < 3 * (n + 1) * D**2 * 1.5 + D**3:\n"
+        "        n += 1\n    return n\n"
+    )
+    result = right.examine(wrong, case_generator(1, "kernel_pays_up_to", hidden=False))
+    assert result.diagnosis.kind == "place" and "line 3" in result.diagnosis.nudge
 
 
 def test_a_mistake_that_solves_singular_systems_has_no_fingerprint():

@@ -14,8 +14,8 @@ from typing import Any
 from ..calling import is_students
 from ..limits import own_time
 
-STEPS = 50_000  # for one diagnosis
-RUN, COMPILE = 20, 60  # the extra cost of one call of the student's function, and of compiling a changed one
+STEPS = 400_000  # for one diagnosis; a round of a loop takes one
+CALL, RUN, COMPILE = 5, 100, 300  # a call in the student's lines, a run of the function, compiling a changed one
 _CLOCK = 3.0  # processor seconds of this thread, after which a diagnosis with slow steps ends
 _INLINED = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # separate calls up to Python 3.11
 
@@ -41,7 +41,7 @@ class Effort:
         else:
             caller = frame if event == "c_call" else None
         if caller is not None and _students(caller.f_code.co_filename):
-            self.spend()
+            self.spend(CALL)
 
     @property
     def over(self) -> bool:

@@ -21,7 +21,7 @@ from .edits import OUTSIDE, ROWS, Edit, edits, helpers, rows, with_ticks
 from .effort import COMPILE, RUN, Effort
 from .words import EVERYWHERE, change
 
-_ONE = 4_000  # steps for one change: most take a hundred, some would go on for ever
+_ONE = 20_000  # steps for one change: most take a few hundred, some would never end
 
 
 @dataclass(frozen=True)
