@@ -12,8 +12,10 @@ from uuid import uuid4
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
+ENGINE = ("loops", "gram", "linalg", "svm", "steps", "search", "blocks", "features")
 # Not matplotlib_inline: at its import it looks for the kernel that it draws in.
-IMPORTED = ["ipykernel.kernelapp", "matplotlib.pyplot", "matplotlib.backends.backend_svg", "kernelcourse._engine.loops"]
+IMPORTED = ["ipykernel.kernelapp", "ipykernel.debugger", "psutil", "tornado.platform.asyncio", "kernelcourse.plots"]
+IMPORTED += ["matplotlib.backends.backend_svg", *(f"kernelcourse._engine.{name}" for name in ENGINE)]
 IMPORTED += ["__main__"]  # book/build.py, which every fork would import again
 
 

@@ -6,6 +6,7 @@ book/_ext/coursebook/figures.py looks for it. Drawings, which have neither numbe
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from math import ceil
 from typing import Any
@@ -15,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
+from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator
 
@@ -30,12 +32,24 @@ def load_ipython_extension(shell: Any) -> None:
     from matplotlib_inline import backend_inline  # registers its own way to print a figure, which ours replaces
 
     options = backend_inline.InlineBackend.instance(parent=shell).print_figure_kwargs
+    remember_formulas()
 
     def print_both(figure: Figure) -> tuple[str, dict[str, str]] | None:
         wide = print_figure(figure, "svg", **options)
         return wide and (wide, {"narrow": print_figure(figure, "svg", **options)} if narrow(figure) else {})
 
     shell.display_formatter.formatters["image/svg+xml"].for_type(Figure, print_both)
+
+
+def remember_formulas() -> None:
+    """Parse each formula once. A tick's label is one, too, and every round of the layout asks for its size.
+
+    matplotlib remembers the last 50, and takes the parser of every canvas for another one.
+    """
+    parse = MathTextParser._parse_cached.__wrapped__
+    known = cache(lambda kind, *formula: parse(parsers[kind], *formula))
+    parsers = {parser._output_type: parser for parser in map(MathTextParser, ("path", "agg"))}
+    MathTextParser._parse_cached = lambda parser, *formula: known(parser._output_type, *formula)
 
 
 def narrow(figure: Figure) -> bool:

@@ -197,6 +197,7 @@ def told():
 def test_page_is_clean(html, open_page, told, name):
     page = open_page("desktop", html / name)
     page.wait_for_load_state("load")
+    page.add_style_tag(content="* { transition: none !important }")  # no width and no colour on its way to another
     files = [Path(url2pathname(urlsplit(url).path)) for url in page.asked if url.startswith("file:")]
     weight = sum(file.stat().st_size for file in files)
     assert len(files) <= 25
@@ -209,7 +210,6 @@ def test_page_is_clean(html, open_page, told, name):
     for simplify in (SIMPLIFY_FORMULAS, SIMPLIFY_LISTINGS, SIMPLIFY_LISTS):
         page.evaluate(simplify)
     page.evaluate(AXE)
-    page.add_style_tag(content="* { transition: none !important }")  # no colour on its way to another
     colours_apart = {rule: {"enabled": False} for rule in COLOURS}
     found = violations(page, "tablet", runOnly=OF_THE_LAYOUT)
     found += violations(page, "phone", rules=colours_apart)
@@ -367,6 +367,8 @@ def test_colour_mode_can_be_chosen(html, open_page):
     page = open_page("desktop", html / PAGES[0])
     seen = set()
     for _ in range(3):
+        before = page.evaluate("document.documentElement.dataset.mode")
         page.locator("button.theme-switch-button >> visible=true").click()
+        page.wait_for_function("(before) => document.documentElement.dataset.mode !== before", arg=before)
         seen.add(page.evaluate("document.documentElement.dataset.mode"))
     assert seen == {"light", "dark", "auto"}, json.dumps(sorted(seen))

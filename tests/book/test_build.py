@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
+import importlib.util
 import os
 import re
 import shutil
@@ -293,6 +293,16 @@ def test_book_written_afresh_is_the_same(story):
     # After earlier builds Sphinx keeps pictures that no page shows any more, and numbers the words of the search anew.
     differing = {name for name, digest in fresh.items() if kept.get(name) != digest}
     assert differing <= {"searchindex.js"}
+
+
+def test_what_kernels_are_to_find_imported_exists():
+    """A name that does not is left out silently, and every kernel imports for itself."""
+    spec = importlib.util.spec_from_file_location("forks", ROOT / "book/forks.py")
+    forks = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(forks)
+    engine = {path.stem for path in (ROOT / "kernelcourse/_engine").glob("[!_]*.py")}
+    assert set(forks.ENGINE) == engine - {"threads"}
+    assert [name for name in forks.IMPORTED if name != "__main__" and importlib.util.find_spec(name) is None] == []
 
 
 # ------------------------------------------------------------------------------------------------- by keyboard

@@ -17,6 +17,7 @@ mpl.use("agg")
 
 import matplotlib.pyplot as plt
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.mathtext import MathTextParser
 
 from kernelcourse import plots
 
@@ -263,6 +264,17 @@ def test_drawings_and_narrow_figures_have_one_form(shape):
     assert not narrow.narrow(small)
 
 
+def test_a_formula_is_parsed_once_for_all_canvases(monkeypatch):
+    before = MathTextParser("path").parse("$x^2$")
+    monkeypatch.setattr(MathTextParser, "_parse_cached", MathTextParser._parse_cached)
+    narrow.remember_formulas()
+    first, again = (MathTextParser("path").parse("$x^2$") for _ in range(2))
+    assert first is again
+    assert first[:3] == before[:3], "width, height and depth"
+    assert MathTextParser("path").parse("$x^3$") is not first
+    assert MathTextParser("agg").parse("$x^2$") is not first
+
+
 # --- in a browser
 
 
@@ -275,24 +287,25 @@ def page(html, new_window):
     return page
 
 
-def shown(page) -> str:
-    """The file in which the first figure is shown."""
+def wait_for_form(page, form: str) -> None:
+    """Wait until the first figure is shown in this form: a browser takes another file in its own time."""
     image = page.locator("picture.figure img >> visible=true").first
     image.scroll_into_view_if_needed()
-    page.wait_for_function("(image) => image.complete && image.naturalWidth > 0", arg=image.element_handle())
-    return Path(image.evaluate("(image) => image.currentSrc")).name
+    there = """([image, form]) => image.complete && image.naturalWidth > 0
+      && RegExp(`/[0-9a-f]+${form}\\\\.svg$`).test(image.currentSrc)"""
+    page.wait_for_function(there, arg=[image.element_handle(), form])
 
 
 def test_only_the_form_that_is_seen_is_fetched(page):
-    assert re.fullmatch(r"[0-9a-f]+\.svg", shown(page))
+    wait_for_form(page, "")
     assert not any("dark" in name or "narrow" in name for name in page.asked)
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    assert re.fullmatch(r"[0-9a-f]+-dark\.svg", shown(page))
+    wait_for_form(page, "-dark")
     page.set_viewport_size({"width": 390, "height": 844})
-    assert re.fullmatch(r"[0-9a-f]+-narrow-dark\.svg", shown(page))
+    wait_for_form(page, "-narrow-dark")
     assert page.locator("picture.figure img >> visible=true").first.bounding_box()["width"] >= COLUMN
     page.emulate_media(media="print")
-    assert "dark" not in shown(page)
+    wait_for_form(page, "(-narrow)?")
     page.emulate_media(media="screen")
     page.evaluate("document.documentElement.dataset.theme = 'light'")
     page.set_viewport_size({"width": 1400, "height": 900})
@@ -305,29 +318,30 @@ def test_the_code_of_a_figure_is_a_link_below_its_caption(page):
     assert link.inner_text().strip() == "Code"
     assert not cell.locator("pre").is_visible()
     link.click()
-    assert cell.locator("pre").is_visible()
+    cell.locator("pre").first.wait_for(state="visible")
     link.click()
 
 
 def test_what_scrolls_fades_out_where_there_is_more(page):
     page.set_viewport_size({"width": 390, "height": 844})
     page.wait_for_selector(".formula > .scroll.more-after")
-    box = page.locator(".formula > .scroll.more-after").first
-    box.evaluate("(box) => box.scrollTo({ left: box.scrollWidth, behavior: 'instant' })")
-    handle = box.element_handle() if box.count() else None
-    page.wait_for_selector(".formula > .scroll.more-before:not(.more-after)")
-    assert handle is not None
+    box = page.locator(".formula > .scroll.more-after").first.element_handle()
+    at_its_end = """(box) => {
+      box.scrollTo({ left: box.scrollWidth, behavior: "instant" });
+      return box.matches(".more-before:not(.more-after)");
+    }"""
+    page.wait_for_function(at_its_end, arg=box)
     page.set_viewport_size({"width": 1400, "height": 900})
 
 
 def test_back_to_the_top_can_be_read_and_covers_no_text(page):
     page.set_viewport_size({"width": 390, "height": 844})
     button = page.locator("#pst-back-to-top")
-    for place in (4000, 3000):  # the theme shows it to those who scroll back
-        page.evaluate("(place) => scrollTo({ top: place, behavior: 'instant' })", place)
-        page.wait_for_function("(place) => scrollY === place", arg=place)
-        page.evaluate("() => new Promise(requestAnimationFrame)")
-    button.wait_for(state="visible")
+    scroll = "(place) => { scrollTo({ top: place, behavior: 'instant' }); return new Promise(requestAnimationFrame) }"
+    for place in [4000, 3000] * 40:  # the theme shows it to those who scroll back
+        page.evaluate(scroll, place)
+        if button.is_visible():
+            break
     colours = button.evaluate("(box) => [getComputedStyle(box).color, getComputedStyle(box).backgroundColor]")
     ink, ground = (np.array(re.findall(r"\d+", colour)[:3], float) / 255 for colour in colours)
     assert contrast(ink, ground) >= 4.5

@@ -10,7 +10,7 @@ import base64
 import colorsys
 import io
 import re
-from functools import cache
+from functools import cache, lru_cache
 from xml.etree import ElementTree
 
 import numpy as np
@@ -68,32 +68,38 @@ def _recolour(element: ElementTree.Element) -> None:
         _recolour(child)
 
 
-def _pixels(image: ElementTree.Element) -> np.ndarray:
-    data = base64.b64decode(image.get(LINK, "").removeprefix(PNG))
-    return np.array(Image.open(io.BytesIO(data)).convert("RGBA"))
+@lru_cache(8)  # an image is looked at three times
+def _decoded(address: str) -> np.ndarray:
+    pixels = np.array(Image.open(io.BytesIO(base64.b64decode(address.removeprefix(PNG)))).convert("RGBA"))
+    pixels.flags.writeable = False
+    return pixels
 
 
 def _is_opaque(image: ElementTree.Element) -> bool:
     """Whether an image is a map and not a cloud of dots that was drawn as an image."""
-    return float(np.mean(_pixels(image)[..., 3] == 255)) > 0.5
+    return float(np.mean(_decoded(image.get(LINK, ""))[..., 3] == 255)) > 0.5
 
 
 def _recolour_pixels(image: ElementTree.Element) -> None:
-    pixels = _pixels(image)
-    colours, places = np.unique(pixels[..., :3].reshape(-1, 3), axis=0, return_inverse=True)
-    turned = [_nearest("#{:02x}{:02x}{:02x}".format(*colour)) for colour in colours]
-    values = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in turned], dtype=np.uint8)
-    pixels[..., :3] = values[places.ravel()].reshape(*pixels.shape[:2], 3)
+    pixels = _decoded(image.get(LINK, "")).copy()
+    numbers = pixels[..., :3] @ np.array([1 << 16, 1 << 8, 1])
+    colours, places = np.unique(numbers, return_inverse=True)
+    turned = np.array([_rgb(_nearest(f"#{colour:06x}")) for colour in colours.tolist()], dtype=np.uint8)
+    pixels[..., :3] = turned[places.reshape(numbers.shape)]
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, "png", optimize=True)
     image.set(LINK, PNG + base64.b64encode(file.getvalue()).decode())
 
 
+def _rgb(colour: str) -> list[int]:
+    return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+
+
+@cache
 def _nearest(colour: str) -> str:
     """The shade of a pixel, whose colour may differ by rounding from one of the palette."""
-    rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)])
     for known, dark in SHADES.items():
-        if np.abs(rgb - [int(known[i : i + 2], 16) for i in (1, 3, 5)]).max() <= 6:
+        if max(abs(a - b) for a, b in zip(_rgb(colour), _rgb(known), strict=True)) <= 6:
             return dark
     return shade(colour)
 
