@@ -1,10 +1,6 @@
 """`python -m kernelcourse` and the command `kernelcourse` are the same program."""
 
-from __future__ import annotations
-
-from kernelcourse.course.cli import main
-
-__all__ = ["main"]
+from kernelcourse.course.cli import main as main
 
 if __name__ == "__main__":
     raise SystemExit(main())

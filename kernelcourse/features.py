@@ -8,24 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .validation import Array, numeric, points, real, vector, whole
+from .validation import Array, on_a_line, points, real, vector, whole
 
 __all__ = [
-    "fourier_basis", "gaussian_basis", "identity_basis", "monomial_count", "monomials", "polynomial_basis",
-    "sigmoid_basis", "truncated_gaussian",
+    "gaussian_basis", "identity_basis", "monomial_count", "monomials", "polynomial_basis", "sigmoid_basis",
+    "truncated_gaussian",
 ]  # fmt: skip
 
 _MOST_FEATURES = 10**7  # as (n, D) floats this is the largest map that a laptop holds for a handful of points
-
-
-def _line(x: Any) -> Array:
-    """Points on a line, given as n numbers or as an (n, 1) array."""
-    x = numeric(x, "x")
-    if x.ndim == 2 and x.shape[1] == 1:
-        x = x[:, 0]
-    if x.ndim != 1 or x.size == 0:
-        raise ValueError(f"x must hold points on a line, as n numbers or an (n, 1) array, got shape {x.shape}")
-    return x
 
 
 def _finite(Phi: Array, what: str) -> Array:
@@ -36,7 +26,7 @@ def _finite(Phi: Array, what: str) -> Array:
 
 def _from_centers(x: Any, centers: Any, width: float) -> Array:
     r"""All $(x_i - \mu_j) / \text{width}$."""
-    width, x, centers = real(width, "width", above=0), _line(x), vector(centers, "centers")
+    width, x, centers = real(width, "width", above=0), on_a_line(x), vector(centers, "centers")
     if centers.size == 0:
         raise ValueError("centers must name at least one basis function, got an empty list")
     return (x[:, None] - centers[None, :]) / width
@@ -59,7 +49,7 @@ def polynomial_basis(x: Any, degree: int) -> Array:
            [1., 3., 9.]])
     """
     with np.errstate(over="ignore"):
-        return _finite(np.vander(_line(x), whole(degree, "degree") + 1, increasing=True), f"x ** {degree}")
+        return _finite(np.vander(on_a_line(x), whole(degree, "degree") + 1, increasing=True), f"x ** {degree}")
 
 
 def gaussian_basis(x: Any, centers: Any, width: float) -> Array:
@@ -79,20 +69,6 @@ def sigmoid_basis(x: Any, centers: Any, width: float) -> Array:
     """
     a = _from_centers(x, centers, width)
     return np.exp(-np.logaddexp(0, -a))  # 1 / (1 + exp(-a)), where nothing overflows
-
-
-def fourier_basis(x: Any, frequencies: int, period: float) -> Array:
-    r"""$\phi(x) = (1, \cos \omega x, \sin \omega x, \cos 2\omega x, \dots)$ with $\omega = 2\pi/\text{period}$.
-
-    >>> fourier_basis([0.0], frequencies=2, period=1.0)
-    array([[1., 1., 0., 1., 0.]])
-    """
-    multiples = np.arange(1, whole(frequencies, "frequencies", at_least=1) + 1)
-    with np.errstate(over="ignore"):
-        angles = 2 * np.pi * multiples * (_line(x)[:, None] / real(period, "period", above=0))
-    _finite(angles, "x / period")
-    waves = np.stack([np.cos(angles), np.sin(angles)], axis=2).reshape(len(angles), -1)
-    return np.hstack([np.ones((len(angles), 1)), waves])
 
 
 def monomial_count(d: int, p: int) -> int:
@@ -169,7 +145,5 @@ def truncated_gaussian(X: Any, *, sigma: float, degree: int) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         Phi = _monomials(X, powers, scale) * np.exp(-np.einsum("ij,ij->i", X, X) / 2)[:, None]
     if not np.isfinite(Phi).all():
-        raise OverflowError(
-            f"X/sigma reaches {np.abs(X).max():.3g}: its powers up to {degree} are too large for a float"
-        )
+        raise OverflowError(f"X/sigma reaches {np.abs(X).max():.3g}: powers up to {degree} are too large for a float")
     return Phi

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from .kernels.kernel import Kernel
-from .renamed import renamed
 from .validation import Array, generator, numeric, points, real, same_length, square, vector, whole
 
 __all__ = [
-    "Verdict", "alignment", "center", "centre", "feature_distances", "is_psd", "is_valid_kernel", "normalise",
+    "Verdict", "alignment", "center", "centre", "is_psd", "is_valid_kernel", "normalise",
     "normalize", "squared_feature_distances", "target_alignment",
 ]  # fmt: skip
 
@@ -29,9 +30,7 @@ def center(K: Any, K_train: Any = None) -> Array:
            [-1.,  1.]])
     """
     train = square(K) if K_train is None else square(K_train, "K_train")
-    rows = points(K, "K")
-    if rows.shape[1] != len(train):
-        raise ValueError(f"K has {rows.shape[1]} columns, but K_train is {len(train)} x {len(train)}")
+    rows = points(K, "K", columns=len(train))
     return rows - (rows.mean(axis=1, keepdims=True) + train.mean(axis=0)) + train.mean()
 
 
@@ -61,16 +60,6 @@ def squared_feature_distances(K: Any) -> Array:
     K = square(K)
     k_i, k_j = np.diag(K)[:, None], np.diag(K)[None, :]  # (n, 1), (1, n)
     return np.maximum((k_i + k_j) - 2 * K, 0)
-
-
-def feature_distances(K: Any) -> Array:
-    r"""$\lVert\phi(x_i) - \phi(x_j)\rVert$, the distances of the points in feature space.
-
-    >>> feature_distances([[1.0, 0.0], [0.0, 1.0]]).round(3)
-    array([[0.   , 1.414],
-           [1.414, 0.   ]])
-    """
-    return np.sqrt(squared_feature_distances(K))
 
 
 def is_psd(K: Any, tol: float = 1e-10) -> bool:
@@ -258,5 +247,18 @@ def centered_targets(t: Any, *, length: int) -> Array:
     return t - t.mean()
 
 
-centre = renamed("centre", center)
-normalise = renamed("normalise", normalize)
+def _renamed(old: str, new: Callable[..., Array]) -> Callable[..., Array]:
+    """The function under its old name, which works for one more release and warns with the new name."""
+
+    @wraps(new)
+    def alias(*args: Any, **kwargs: Any) -> Array:
+        message = f"{old} is now called {new.__name__}: the old name will go"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return new(*args, **kwargs)
+
+    alias.__name__ = alias.__qualname__ = old
+    return alias
+
+
+centre = _renamed("centre", center)
+normalise = _renamed("normalise", normalize)

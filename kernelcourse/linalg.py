@@ -160,7 +160,7 @@ def conjugate_gradients(
 
     `inner` is an inner product in which A is self-adjoint, where that is not $u^\top v$. If it gives a number for each
     column, every column is a system of its own, and the residual is the largest. It ends at a relative residual of
-    `tol`, after so many iterations, or where A shows a direction without positive curvature.
+    `tol`, after `iterations` steps, or where A shows a direction without positive curvature.
 
     >>> conjugate_gradients(lambda v: 2 * v, np.array([4.0]), iterations=5, tol=1e-9)
     (array([2.]), [0.0])
@@ -200,8 +200,5 @@ def indefinite(K: Array) -> ValueError:
 
 def refuse_negative(eigenvalues: Array) -> None:
     """Refuse a K with an eigenvalue that is negative beyond the rounding of single precision."""
-    if eigenvalues.min() < -1e-6 * np.abs(eigenvalues).max():
-        raise ValueError(
-            f"K must be positive semidefinite, but it has the eigenvalue {eigenvalues.min():.3g} "
-            f"beside {eigenvalues.max():.3g}: no kernel gives such a matrix"
-        )
+    if (low := eigenvalues.min()) < -1e-6 * np.abs(eigenvalues).max():
+        raise ValueError(f"K must be positive semidefinite, but it has the eigenvalue {low:.3g}: no kernel gives that")

@@ -22,8 +22,7 @@ from . import validation
 from .validation import Array
 
 __all__ = [
-    "block_diagram", "decision_regions", "fit_1d", "gram_heatmap", "kernel_slices", "learning_curve", "loglog_times",
-    "name_lines", "slope", "sum_of_gaussians", "validation_curve",
+    "block_diagram", "decision_regions", "gram_heatmap", "loglog_times", "name_lines", "slope",
 ]  # fmt: skip
 
 Function = Callable[[Array], ArrayLike]
@@ -116,19 +115,8 @@ def _series(i: int, name: str = "") -> Style:
     return style | {"color": role.get("color", style["color"])} | ROLE.get(name, {})
 
 
-def _line(x: ArrayLike, name: str, *, length: int | None = None) -> Array:
-    """Points on a line, given as (n,) or as (n, 1), as a vector."""
-    array = validation.numeric(x, name)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    array = validation.vector(array, name, length=length)
-    if len(array) == 0:
-        raise ValueError(f"{name} is empty, expected at least one point")
-    return array
-
-
 def _positive(x: ArrayLike, name: str, *, length: int | None = None) -> Array:
-    array = _line(x, name, length=length)
+    array = validation.on_a_line(x, name, length=length)
     if not (array > 0).all():
         raise ValueError(f"{name} must be positive for a logarithmic axis, got {array.min():g}")
     return array
@@ -144,26 +132,6 @@ def _around(x: Array, *, margin: float) -> tuple[float, float]:
     """An interval that holds x with a margin, a part of its span, on both sides."""
     span = float(np.ptp(x)) or 1.0
     return float(x.min()) - margin * span, float(x.max()) + margin * span
-
-
-def _grid(grid: ArrayLike | None, x: Array) -> Array:
-    return np.linspace(*_around(x, margin=0.1), 400) if grid is None else _line(grid, "grid")
-
-
-def _values(function: Any, grid: Array, name: str) -> Array:
-    """A model's predictions, a function's values or an array's entries, one for each grid point."""
-    function = getattr(function, "predict", function)
-    values = function(grid[:, None]) if callable(function) else function
-    return _line(values, name, length=len(grid))
-
-
-def _slices(k: Callable[[Array, Array], ArrayLike], grid: Array, x: Array) -> Array:
-    if not callable(k):
-        raise TypeError(f"the kernel must be a function k(X, Z) of two sets of points, got {k!r}")
-    K = validation.numeric(k(grid[:, None], x[:, None]), "k(X, Z)")
-    if K.shape != (len(grid), len(x)):
-        raise ValueError(f"k(X, Z) must have shape {(len(grid), len(x))}, one row for each x in X, got {K.shape}")
-    return K
 
 
 def _lighter(colour: str, amount: float) -> tuple[float, ...]:
@@ -209,7 +177,6 @@ def decision_regions(
     y: ArrayLike,
     *,
     margins: bool = True,
-    support: ArrayLike | None = None,
     bayes: Function | None = None,
     resolution: int = 200,
     legend: bool = True,
@@ -218,17 +185,15 @@ def decision_regions(
     r"""Draw the regions in which a classifier predicts each label, for points of the plane (S13).
 
     `model` has a `decision_function`, or else `predict`, or is itself a function $f$ of points. With two classes the
-    boundary is $f = 0$, and `margins` adds $f = \pm1$ dashed where there is such an $f$. `support` (indices or a mask)
-    circles the support vectors; `bayes`, a function of points that is 0 on the Bayes boundary, adds that boundary.
+    boundary is $f = 0$, and `margins` adds $f = \pm1$ dashed where there is such an $f$. `bayes`, a function of points
+    that is 0 on the Bayes boundary, adds that boundary.
 
     >>> X, y = np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([-1, 1])
-    >>> ax = decision_regions(lambda Z: 2 * Z.sum(axis=1) - 2, X, y, support=[0, 1])
+    >>> ax = decision_regions(lambda Z: 2 * Z.sum(axis=1) - 2, X, y)
     >>> ax.get_xlabel(), [text.get_text() for text in ax.get_legend().get_texts()]
-    ('$x_1$', ['y = -1', 'y = 1', 'boundary', 'margin', 'support vector'])
+    ('$x_1$', ['y = -1', 'y = 1', 'boundary', 'margin'])
     """
-    X = validation.points(X)
-    if X.shape[1] != 2:
-        raise ValueError(f"X must have two columns to be drawn, got shape {X.shape}")
+    X = validation.points(X, columns=2)
     y = np.asarray(y)
     if y.dtype.kind == "f" or y.ndim != 1:
         y = validation.vector(y, "y")
@@ -239,13 +204,12 @@ def decision_regions(
     if not np.isin(y, classes).all():
         raise ValueError(f"y holds {y[~np.isin(y, classes)][0]!r}, which is not among the model's classes {classes}")
     resolution = validation.whole(resolution, "resolution", at_least=2)
-    vectors = None if support is None else X[_chosen(support, len(X))]
 
     across, up = (np.linspace(*_around(x, margin=0.12), resolution) for x in X.T)
     Z = np.column_stack([coordinate.ravel() for coordinate in np.meshgrid(across, up)])
     f = _scores(model, Z, classes)
     scores = np.column_stack([-f / 2, f / 2]) if f.ndim == 1 else f  # (m, classes), the largest wins
-    odds = None if bayes is None else _line(_in_parts(bayes, Z, "bayes(X)"), "bayes(X)")
+    odds = None if bayes is None else validation.on_a_line(_in_parts(bayes, Z, "bayes(X)"), "bayes(X)")
 
     ax = _axes(ax, x="$x_1$", y="$x_2$", size=(5.6, 4.2))
     handles: list[Line2D] = []
@@ -266,108 +230,7 @@ def decision_regions(
     if odds is not None:
         _contour(ax, (across, up), odds, [0], BAYES)
         handles.append(Line2D([], [], label="Bayes boundary", **BAYES))
-    if vectors is not None:
-        handles += ax.plot(*vectors.T, linestyle="", zorder=4, label="support vector", **SUPPORT)
     return _with_legend(ax, handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0)) if legend else ax
-
-
-def _chosen(support: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Indices of points, given as such or as a mask."""
-    chosen = np.asarray(support)
-    if chosen.dtype == bool:
-        validation.same_length(chosen, "support", n)
-        return np.flatnonzero(chosen)
-    if chosen.ndim != 1 or (chosen.size > 0 and chosen.dtype.kind not in "iu"):
-        raise ValueError(f"support must be a vector of indices or a mask, got {support!r}")
-    if chosen.size > 0 and not (chosen.min() >= 0 and chosen.max() < n):
-        raise ValueError(f"support must hold indices from 0 to {n - 1}, got {chosen.min()} to {chosen.max()}")
-    return chosen.astype(np.int64)
-
-
-def fit_1d(
-    model: Any,
-    x: ArrayLike,
-    t: ArrayLike,
-    *,
-    components: Mapping[str, Any] | None = None,
-    truth: Any = None,
-    grid: ArrayLike | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw a fitted curve through data on a line, with its parts and the truth if they are given (K9, K10).
-
-    `model` has `predict`, or is a function of points (m, 1); so are `truth` and the values of `components`, which may
-    also be arrays of values on the grid. The grid spans the data and a tenth more on both sides unless given.
-
-    >>> ax = fit_1d(lambda Z: 2 * Z[:, 0], [0.0, 1.0, 2.0], [0.1, 1.9, 4.1], truth=lambda Z: 2 * Z)
-    >>> [line.get_label() for line in ax.lines]
-    ['data', 'truth', 'fit']
-    """
-    x = _line(x, "x")
-    t = _line(t, "t", length=len(x))
-    grid = _grid(grid, x)
-    parts = _named(components or {}, "components").items()
-    curves = [("fit", _values(model, grid, "the fit"))]
-    curves += [(name, _values(part, grid, f"components[{name!r}]")) for name, part in parts]
-    behind = None if truth is None else _values(truth, grid, "truth")
-    ax = _axes(ax, x="$x$", y="$t$")
-    ax.plot(x, t, "o", color="0.35", markersize=4.5, markerfacecolor="white", markeredgewidth=0.9, label="data")
-    if behind is not None:
-        ax.plot(grid, behind, label="truth", **ROLE["truth"])
-    for i, (name, values) in enumerate(curves):
-        ax.plot(grid, values, linewidth=2.0 if i == 0 else 1.3, label=name, **_series(i))
-    return _with_legend(ax)
-
-
-def kernel_slices(
-    k: Callable[[Array, Array], ArrayLike], points: ArrayLike, *, grid: ArrayLike | None = None, ax: Axes | None = None
-) -> Axes:
-    r"""Draw $k(\cdot, x')$ on a line for each of some points $x'$, each marked by a cross below its curve (B11).
-
-    >>> ax = kernel_slices(lambda X, Z: X @ Z.T, [-1.0, 0.5], grid=[-1.0, 0.0, 1.0])
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ["$x' = -1$", "$x' = 0.5$"]
-    """
-    x = _line(points, "points")
-    grid = _grid(grid, x)
-    K = _slices(k, grid, x)
-    ax = _axes(ax, x="$x$", y=r"$k(x, x')$")
-    ax.axhline(0, color=GUIDE, linewidth=0.6, zorder=0)
-    for i, centre in enumerate(x):
-        ax.plot(grid, K[:, i], linewidth=1.6, label=f"$x' = {centre:g}$", **_series(i))
-        ax.plot(centre, 0, marker="x", markersize=7, markeredgewidth=1.8, color=SERIES[i % 6], clip_on=False, zorder=4)
-    return _with_legend(ax)
-
-
-def sum_of_gaussians(
-    x_train: ArrayLike,
-    a: ArrayLike,
-    kernel: Callable[[Array, Array], ArrayLike],
-    *,
-    grid: ArrayLike | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    r"""Draw a hypothesis $h(z) = \sum_i a_i k(x_i, z)$ as the sum of what each training point adds (S11).
-
-    The terms with a negative weight are dashed, the sum is the thick line, the training points are ticks on the axis.
-
-    >>> ax = sum_of_gaussians([0.0, 1.0], [2.0, -1.0], lambda X, Z: np.exp(-((X - Z.T) ** 2)), grid=[0.0, 0.5, 1.0])
-    >>> ax.lines[-1].get_ydata().round(3)
-    array([ 1.632,  0.779, -0.264])
-    """
-    x = _line(x_train, "x_train")
-    a = _line(a, "a", length=len(x))
-    grid = _grid(grid, x)
-    terms = _slices(kernel, grid, x) * a  # (m, n)
-    ax = _axes(ax, x="$z$", y="$h(z)$")
-    ax.axhline(0, color=GUIDE, linewidth=0.6, zorder=0)
-    for sign, select, label, dashes in [(">", a > 0, "+1", "-"), ("<", a < 0, "-1", DASHES[1])]:
-        lines = ax.plot(grid, terms[:, select], color=ROLE[label]["color"], linestyle=dashes, linewidth=1.0)
-        if lines:
-            lines[0].set_label(rf"$a_i k(x_i, \cdot)$, $a_i {sign} 0$")
-    ax.plot(x, np.zeros_like(x), "|", color="black", markersize=9, label="$x_i$")
-    ax.plot(grid, terms.sum(axis=1), color="black", linewidth=2.2, label=r"$h = \sum_i a_i k(x_i, \cdot)$")
-    return _with_legend(ax)
 
 
 def gram_heatmap(
@@ -434,51 +297,6 @@ def loglog_times(n: ArrayLike, seconds: Mapping[str, ArrayLike], *, ax: Axes | N
     return _with_legend(ax)
 
 
-def _error_curves(x: Array, train_error: ArrayLike, validation_error: ArrayLike, name: str, ax: Axes | None) -> Axes:
-    train = _line(train_error, "train_error", length=len(x))
-    held_out = _line(validation_error, "validation_error", length=len(x))
-    rising = np.argsort(x, kind="stable")
-    ax = _axes(ax, x=name, y="error")
-    for label, error, role in [("training", train, "training"), ("validation", held_out, "held out")]:
-        ax.semilogx(x[rising], error[rising], markersize=4, label=label, **ROLE[role])
-    return ax
-
-
-def validation_curve(
-    parameter: ArrayLike,
-    train_error: ArrayLike,
-    validation_error: ArrayLike,
-    *,
-    name: str = "parameter",
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw training and validation error against a parameter, with a star where the second is smallest (S12, K12).
-
-    >>> ax = validation_curve([0.1, 1.0, 10.0], [0.0, 0.2, 0.5], [0.6, 0.3, 0.5], name="sigma")
-    >>> ax.get_legend().get_texts()[-1].get_text()
-    'best: sigma = 1'
-    """
-    ax = _error_curves(_positive(parameter, "parameter"), train_error, validation_error, name, ax)
-    x, held_out = np.asarray(ax.lines[-1].get_data())
-    best = int(np.argmin(held_out))
-    star: Style = {"marker": "*", "markersize": 14, "markeredgecolor": "white", "color": "black", "linestyle": ""}
-    ax.plot(x[best], held_out[best], label=f"best: {name} = {x[best]:.3g}", zorder=4, **star)
-    return _with_legend(ax)
-
-
-def learning_curve(
-    n: ArrayLike, train_error: ArrayLike, validation_error: ArrayLike, *, ax: Axes | None = None
-) -> Axes:
-    """Draw training and validation error against the number of training points (K13).
-
-    >>> ax = learning_curve([10, 100], [0.0, 0.1], [0.5, 0.2])
-    >>> [line.get_label() for line in ax.lines]
-    ['training', 'validation']
-    """
-    ax = _error_curves(_positive(n, "n"), train_error, validation_error, "training points $n$", ax)
-    return _with_legend(ax)
-
-
 def block_diagram(
     boxes: Mapping[str, tuple[Any, ...]], arrows: Iterable[tuple[str, ...]], *, ax: Axes | None = None
 ) -> Axes:
@@ -527,17 +345,14 @@ def block_diagram(
     return ax
 
 
-# ------------------------------------------------------------------------------------------- names at the lines
-
-
 def name_lines(ax: Axes, *, gap: float = 14.0, **options: Any) -> Axes:
     """Write the label of each line of `ax` at its right end, in the line's colour, and remove the legend.
 
     Names that would cover each other are moved apart, to at least `gap` points. `options` are those of a text.
 
-    >>> ax = name_lines(learning_curve([10, 100], [0.0, 0.1], [0.5, 0.2]))
+    >>> ax = name_lines(loglog_times([10, 100], {"primal": [1.0, 10.0], "dual": [0.1, 100.0]}))
     >>> [text.get_text() for text in ax.texts], ax.get_legend()
-    (['training', 'validation'], None)
+    (['primal, slope 1.0', 'dual, slope 3.0'], None)
     """
     if not isinstance(ax, Axes):
         raise TypeError(f"ax must be one pair of matplotlib axes, got {type(ax).__name__}")

@@ -37,6 +37,7 @@ class Twin(NamedTuple):
 
 
 twins: dict[Callable[..., Any], Twin] = {}  # by the plain function: a subclass with another formula has no twin
+_waiting, _importing = list(ENGINE), RLock()
 
 
 def _known(state: str, name: str = "state") -> str:
@@ -110,23 +111,14 @@ def always() -> bool:
     return _state.get() == "always"
 
 
-_waiting = list(ENGINE)
-_importing = RLock()
-
-
 def _twin_of(plain: Callable[..., Any]) -> Twin | None:
-    """The twin, if there is one; the first call imports the engine."""
+    """The twin, if there is one. The first call imports the engine; a part whose packages are missing has no twins."""
     if _waiting:
         with _importing:  # a second thread waits for the first
             while _waiting:
-                _import(_waiting.pop())
+                try:
+                    import_module(f"._engine.{_waiting.pop()}", __package__)
+                except ModuleNotFoundError as error:
+                    if (error.name or "").startswith(f"{__package__}.") and error.name != f"{__package__}._engine":
+                        raise
     return twins.get(plain)
-
-
-def _import(name: str) -> None:
-    """Import one module of the engine; where a package that it needs is missing, its definitions have no twins."""
-    try:
-        import_module(f"._engine.{name}", __package__)
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith(f"{__package__}.") and error.name != f"{__package__}._engine":
-            raise

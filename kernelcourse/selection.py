@@ -111,19 +111,10 @@ def _indexable(X: Any) -> Any:
 
 
 def _splits(folds: Iterable[Split], n: int) -> list[Split]:
-    splits = [(_indices(train, n), _indices(test, n)) for train, test in folds]
+    splits = [(np.arange(n)[train], np.arange(n)[test]) for train, test in folds]  # indices, also from a mask
     if not splits:
         raise ValueError("folds must hold at least one split into training and test points, got none")
     return splits
-
-
-def _indices(chosen: Any, n: int) -> Any:
-    """Indices of points, also where a mask says which."""
-    chosen = np.asarray(chosen)
-    if chosen.dtype != bool:
-        return chosen
-    same_length(chosen, "a mask in folds", n)
-    return np.flatnonzero(chosen)
 
 
 class Search(NamedTuple):

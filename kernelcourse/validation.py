@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from copy import deepcopy
 from typing import Any
 
@@ -57,7 +57,7 @@ def numeric(values: ArrayLike, name: str) -> Array:
     except OverflowError as error:
         raise OverflowError(f"{name} holds a number that is too large for a float") from error
     with np.errstate(over="ignore", invalid="ignore"):
-        suspect = not np.isfinite(array.sum())  # a glance that needs no second array; a sum may overflow, though
+        suspect = not np.isfinite(array.sum())  # a cheap first look: a sum can also overflow
     if suspect and not np.isfinite(array).all():
         bad = "NaN" if np.isnan(array).any() else "inf"
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
@@ -70,13 +70,24 @@ def rows(X: Any) -> Any:
     return X.to_numpy() if hasattr(X, "to_numpy") else X
 
 
+def objects(X: Any, name: str) -> Any:
+    """`X` as a list or an array of at least one object."""
+    X = rows(X)
+    one = isinstance(X, (str, bytes, Set, Mapping)) or not hasattr(X, "__len__")
+    if one or (isinstance(X, np.ndarray) and X.ndim == 0):
+        raise TypeError(f"{name} must be a list of objects, got {type(X).__name__} {X!r:.60}")
+    if len(X) == 0:
+        raise ValueError(f"{name} is empty: expected at least one object")
+    return X
+
+
 def owned(X: Any) -> Any:
     """A copy that shares nothing with the caller's array or objects."""
     return X.copy() if isinstance(X, np.ndarray) and X.dtype != object else deepcopy(X)
 
 
-def points(X: ArrayLike, name: str = "X") -> Array:
-    """`X` as n points in rows: a finite float array of shape (n, d) with n, d >= 1."""
+def points(X: ArrayLike, name: str = "X", *, columns: int | None = None) -> Array:
+    """`X` as n points in rows: a finite float array of shape (n, d) with n, d >= 1, d = `columns` if stated."""
     array = numeric(X, name)
     if array.ndim != 2:
         hint = f"{name}[:, None] for {array.size} points on a line, {name}[None, :] for one point"
@@ -85,6 +96,8 @@ def points(X: ArrayLike, name: str = "X") -> Array:
     for length, what in zip(array.shape, ("sample", "feature"), strict=True):  # scikit-learn's words
         if length == 0:
             raise ValueError(f"{name} has 0 {what}(s) (shape={array.shape}) while a minimum of 1 is required.")
+    if columns is not None and array.shape[1] != columns:
+        raise ValueError(f"{name} must have {columns} column{'s' * (columns != 1)}, got shape {array.shape}")
     return array
 
 
@@ -97,8 +110,17 @@ def vector(t: ArrayLike, name: str, *, length: int | None = None) -> Array:
     return array
 
 
+def on_a_line(x: ArrayLike, name: str = "x", *, length: int | None = None) -> Array:
+    """`x` as a vector of points on a line, given as n >= 1 numbers or as an (n, 1) array."""
+    array = numeric(x, name)
+    array = vector(array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array, name, length=length)
+    if len(array) == 0:
+        raise ValueError(f"{name} is empty: expected at least one point")
+    return array
+
+
 def slices(n: int, rows: int, first: int = 0) -> Iterator[slice]:
-    """Cut 0, ..., n - 1, or what comes from `first` on, into slices of so many rows.
+    """Cut 0, ..., n - 1, or what comes from `first` on, into slices of `rows` rows.
 
     >>> list(slices(5, 2))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]

@@ -18,7 +18,7 @@ ROOT = PACKAGE.parent
 
 # Each layer may import itself and those before it.
 LAYERS = [
-    {"seam", "renamed", "validation", "linalg", "features", "gram", "kernels", "algorithms"},
+    {"seam", "validation", "linalg", "features", "gram", "kernels", "algorithms"},
     {"datasets"},
     {"estimators"},
     {"selection", "scaling", "plots"},

@@ -14,7 +14,6 @@ from sklearn.model_selection import GridSearchCV
 
 from kernelcourse import (
     MLP,
-    CGRidge,
     Falkon,
     FourierLogisticRegression,
     FourierRidge,
@@ -29,7 +28,6 @@ from kernelcourse import (
     Linear,
     LogisticRegression,
     Matern,
-    MLPRegressor,
     NystromLogisticRegression,
     NystromRidge,
     NystromSVM,
@@ -60,7 +58,6 @@ WITH_KERNEL = [
     KernelNeighbors(Polynomial(2)),
     KernelLogisticRegression(offset="penalised"),
     KernelSVM(offset="free"),
-    CGRidge(),
 ]
 ON_FEATURES = [
     NystromRidge(m=20),
@@ -79,7 +76,6 @@ OTHERS = [
     LogisticRegression(),
     SoftmaxRegression(),
     MLP(epochs=3),
-    MLPRegressor(epochs=3),
 ]
 ALL = WITH_KERNEL + ON_FEATURES + OTHERS
 
@@ -194,7 +190,7 @@ def test_a_matrix_that_a_kernel_keeps_is_not_overwritten():
             np.testing.assert_array_equal(K, before)
 
 
-@pytest.mark.parametrize("model", [KernelRidge(), KernelSVM(), NystromRidge(m=20), CGRidge(ridge=1e9)], ids=repr)
+@pytest.mark.parametrize("model", [KernelRidge(), KernelSVM(), NystromRidge(m=20)], ids=repr)
 def test_kernel_values_beyond_a_float_are_named(model):
     model = clone(model).set_params(kernel=Polynomial(8))
     target = t if is_regressor(model) else y

@@ -11,7 +11,6 @@ from scipy.spatial.distance import cdist
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
 from kernelcourse import (
-    Exponential,
     Gaussian,
     KernelLogisticRegression,
     KernelNeighbors,
@@ -36,14 +35,13 @@ from kernelcourse import (
     logistic_sgd_by_the_book,
     mean_squared_error,
     nearest,
-    nearest_by_the_book,
     predict,
-    svm_path,
     svm_sgd,
 )
 from kernelcourse._engine import blocks, svm
 from kernelcourse._engine import gram as tiles
 from kernelcourse._engine import threads as fast
+from kernelcourse.algorithms.svm import solved_path
 from kernelcourse.linalg import solve_ridge, solve_ridges
 from kernelcourse.validation import KernelCourseWarning, square
 
@@ -222,7 +220,7 @@ def test_what_fails_in_a_thread_fails(monkeypatch):
 FORMULAS = [
     (Gaussian(0.7), lambda A, B: np.exp(-cdist(A, B, "sqeuclidean") / (2 * 0.7**2))),
     (Laplacian(1.5), lambda A, B: np.exp(-cdist(A, B, "cityblock") / 1.5)),
-    (Exponential(0.8), lambda A, B: np.exp(-cdist(A, B) / 0.8)),
+    (Matern(0.8, nu=0.5), lambda A, B: np.exp(-cdist(A, B) / 0.8)),
     (Linear(), lambda A, B: A @ B.T),
     (Polynomial(5, offset=0.5), lambda A, B: (A @ B.T + 0.5) ** 5),
 ]
@@ -342,7 +340,6 @@ def test_nearest_points_among_many(way, rng):
     exact = np.argsort(D, axis=1, kind="stable")[:, :5]
     np.testing.assert_array_equal(blocks.nearest_points(X[:20, :2].round(), many, 5, "euclidean"), exact)
     np.testing.assert_array_equal(nearest(D, 5), exact)
-    np.testing.assert_array_equal(nearest(D[:3, :300], 5), nearest_by_the_book(D[:3, :300], 5))
 
 
 # ---------------------------------------------------------------- solvers
@@ -433,12 +430,12 @@ def test_the_svm_reaches_the_same_minimum(way, offset):
 def test_a_path_is_its_solutions_one_by_one(offset):
     solve = kernel_svm_with_offset if offset else kernel_svm
     lams = [0.01, 0.3, 0.001]
-    for lam, fit in zip(lams, svm_path(K, y, lams=lams, offset="free" if offset else "none", gap=1e-11), strict=True):
+    for lam, fit in zip(lams, solved_path(K, y, np.array(lams), offset=offset, gap=1e-11), strict=True):
         np.testing.assert_allclose(fit.alpha, solve(K, y, lam=lam, gap=1e-11).alpha, atol=1e-7)
     with pytest.raises(ValueError, match="lams"):
-        svm_path(K, y, lams=[0.1, 0.0])
+        solved_path(K, y, np.array([0.1, 0.0]), offset=False, gap=1e-6)
     with pytest.raises(ValueError, match="both labels"):
-        svm_path(K, np.ones(90), lams=[0.1], offset="free")
+        solved_path(K, np.ones(90), np.array([0.1]), offset=True, gap=1e-6)
 
 
 @pytest.mark.parametrize("ridge", [10.0, 0.1, 1e-5])
@@ -485,7 +482,7 @@ def test_neighbours_are_those_of_the_kernel(way, k):
     labels = np.digitize(t, [-0.5, 0.5])
     model = KernelNeighbors(k, kappa=5).fit(X, labels)
     D = k.diag(Z)[:, None] - 2 * k(Z, X) + k.diag(X)
-    votes = labels[nearest_by_the_book(D, 5)]
+    votes = labels[np.argsort(D, axis=1, kind="stable")[:, :5]]
     expected = [max(row, key=lambda c: (list(row).count(c), -list(row).index(c))) for row in votes]
     np.testing.assert_array_equal(model.predict(Z), expected)
 

@@ -12,7 +12,6 @@ from kernelcourse import (
     Spectrum,
     alignment,
     center,
-    feature_distances,
     is_psd,
     is_valid_kernel,
     normalize,
@@ -30,7 +29,6 @@ def test_centring_takes_off_the_mean_feature():
     mean = Phi.mean(axis=0)
     np.testing.assert_allclose(center(k(X)), (Phi - mean) @ (Phi - mean).T, atol=1e-12)
     np.testing.assert_allclose(center(k(Z, X), k(X)), (Psi - mean) @ (Phi - mean).T, atol=1e-12)
-    np.testing.assert_allclose(center(k(X)), k.centered(X)(X), atol=1e-12)
 
 
 def test_normalising_gives_unit_features():
@@ -43,7 +41,6 @@ def test_normalising_gives_unit_features():
 
 def test_distances_in_feature_space():
     gaps = np.linalg.norm(Phi[:, None] - Phi[None], axis=2)
-    np.testing.assert_allclose(feature_distances(k(X)), gaps, atol=1e-6)
     np.testing.assert_allclose(squared_feature_distances(k(X)), gaps**2, atol=1e-10)
 
 
@@ -129,7 +126,7 @@ def test_alignment_of_nothing_is_an_error():
 
 
 def test_centring_needs_matching_sizes():
-    with pytest.raises(ValueError, match="K_train"):
+    with pytest.raises(ValueError, match="K must have 2 columns"):
         center(np.ones((2, 3)), np.eye(2))
     with pytest.raises(ValueError, match="symmetric"):
         center([[1.0, 2.0], [0.0, 1.0]])

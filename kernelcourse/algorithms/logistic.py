@@ -22,8 +22,8 @@ from ..validation import Array, generator, numeric, points, real, square, vector
 from .newton import newton_by_products, positive_ridge, solve_weighted, zero_of_gradient
 
 __all__ = [
-    "LogisticFit", "logistic", "logistic_functional_gradient", "logistic_gradient", "logistic_gradient_descent",
-    "logistic_newton", "logistic_newton_cg", "logistic_objective", "logistic_sgd", "logistic_sgd_by_the_book",
+    "LogisticFit", "logistic", "logistic_functional_gradient", "logistic_gradient_descent", "logistic_newton",
+    "logistic_newton_cg", "logistic_objective", "logistic_sgd", "logistic_sgd_by_the_book",
     "primal_logistic_gradient_descent",
 ]  # fmt: skip
 
@@ -73,17 +73,6 @@ def logistic_functional_gradient(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ri
     K, y, ridge = _problem(K, y, ridge)
     a = vector(a, "a", length=len(K))
     return _residual(a, K @ a, y, ridge)
-
-
-def logistic_gradient(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ridge: float) -> Array:
-    r"""The gradient of `logistic_objective` with respect to $a$: $\nabla J(a) = K\,(s(Ka) - y + \text{ridge}\, a)$.
-
-    >>> logistic_gradient([0.0, 0.0], 2 * np.eye(2), [0, 1], ridge=1.0)
-    array([ 1., -1.])
-    """
-    K, y, ridge = _problem(K, y, ridge)
-    a = vector(a, "a", length=len(K))
-    return K @ _residual(a, K @ a, y, ridge)
 
 
 def logistic_gradient_descent(
@@ -269,8 +258,5 @@ def _stable_step(step: float, ridge: float) -> float:
     """`step` as a positive number at which the penalty alone shrinks the weights."""
     step = real(step, "step", above=0)
     if step * ridge >= 2:
-        raise ValueError(
-            f"step is too large: step={step:g} and ridge={ridge:g} multiply the weights by {1 - step * ridge:g} at "
-            f"every step; step must be < 2 / ridge = {2 / ridge:g}"
-        )
+        raise ValueError(f"step must be < 2 / ridge = {2 / ridge:g}, got {step:g}: the penalty alone would diverge")
     return step

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from ..validation import Array, choice, generator, points, real, same_length, vector, whole
 from .logistic import expit
-from .softmax import log_softmax
+from .softmax import distributions, log_softmax
 
 __all__ = [
     "Layer", "Network", "Training", "TrainingDiverged", "backward", "forward", "hidden_features", "init_network",
@@ -41,14 +41,10 @@ def pooled_perceptrons(X: ArrayLike, W: ArrayLike, v: ArrayLike) -> Array:
     >>> pooled_perceptrons(X, W, v=[1, 1, -1])
     array([-1.,  1.,  1., -1.])
     """
-    X, W = points(X), points(W, "W")
-    if W.shape[1] != X.shape[1]:
-        raise ValueError(f"W must have a column for each of the {X.shape[1]} columns of X, got shape {W.shape}")
-    v = vector(v, "v")
-    if len(v) != len(W):
-        raise ValueError(f"v must have a vote for each of the {len(W)} rows of W, got {len(v)} entries")
+    X = points(X)
+    W = points(W, "W", columns=X.shape[1])
     votes = np.where(X @ W.T >= 0, 1.0, -1.0)
-    return np.where(votes @ v >= 0, 1.0, -1.0)
+    return np.where(votes @ vector(v, "v", length=len(W)) >= 0, 1.0, -1.0)
 
 
 class Activation(NamedTuple):
@@ -167,9 +163,7 @@ def softmax_cross_entropy(Z: ArrayLike, Y: ArrayLike) -> tuple[float, Array]:
     (0.693147, array([[-0.5,  0.5]]))
     """
     Z, Y = _outputs_and_targets(Z, Y)
-    if Y.min() < 0 or np.abs(Y.sum(axis=1) - 1).max() > 1e-6:
-        raise ValueError(f"each row of Y must be one-hot, or probabilities that sum to 1, got for example {Y[0]}")
-    log_p = log_softmax(Z)
+    log_p, Y = log_softmax(Z), distributions(Y, "Y")
     return -float((Y * log_p).sum()) / len(Z), (np.exp(log_p) - Y) / len(Z)
 
 
@@ -307,17 +301,12 @@ def _refuse_overflow(*values: Array | float) -> None:
 def _inputs(network: Network, X: ArrayLike) -> Array:
     if not isinstance(network, Network):
         raise TypeError(f"network must be a Network, got {type(network).__name__}")
-    X = points(X)
-    if X.shape[1] != network.sizes[0]:
-        raise ValueError(f"X must have {network.sizes[0]} columns, one for each input, got shape {X.shape}")
-    return X
+    return points(X, columns=network.sizes[0])
 
 
 def _problem(network: Network, X: ArrayLike, Y: ArrayLike, loss: Loss) -> tuple[Array, Array]:
-    X, Y = _inputs(network, X), points(Y, "Y")
+    X, Y = _inputs(network, X), points(Y, "Y", columns=network.sizes[-1])
     same_length(Y, "Y", len(X))
-    if Y.shape[1] != network.sizes[-1]:
-        raise ValueError(f"Y must have {network.sizes[-1]} columns, one for each output, got shape {Y.shape}")
     if not callable(loss):
         raise TypeError(f"loss must be a function such as squared_error or softmax_cross_entropy, got {loss!r}")
     return X, Y

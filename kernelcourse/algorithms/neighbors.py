@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..seam import definition
 from ..validation import Array, numeric, points, same_length, signs, vector, whole
 
-__all__ = ["kernel_neighbors", "nearest", "nearest_by_the_book", "soft_neighbors", "squared_distances_to", "vote"]
+__all__ = ["kernel_neighbors", "nearest", "soft_neighbors", "squared_distances_to", "vote"]
 
 
 def squared_distances_to(K_test: ArrayLike, k_test: ArrayLike, k_train: ArrayLike) -> Array:
@@ -50,25 +50,6 @@ def _distances_and_kappa(D: ArrayLike, kappa: Any) -> tuple[Array, int]:
     if kappa > D.shape[1]:
         raise ValueError(f"kappa must be at most {D.shape[1]}, the number of training points, got {kappa}")
     return D, kappa
-
-
-def nearest_by_the_book(D: ArrayLike, kappa: int) -> NDArray[np.intp]:
-    r"""The $\kappa$ nearest points for each row of distances D, one by one (lecture I, algorithm 2, lines 1 to 6).
-
-    >>> nearest_by_the_book([[4.0, 1.0, 1.0]], 2)
-    array([[1, 2]])
-    """
-    D, kappa = _distances_and_kappa(D, kappa)
-    neighbours = []
-    for distances in D:
-        S = list(range(len(distances)))
-        S_kappa: list[int] = []
-        while len(S_kappa) < kappa:
-            j = S[np.argmin(distances[S])]  # S stays sorted and argmin takes the first of equals: the smaller index
-            S_kappa.append(j)
-            S.remove(j)
-        neighbours.append(S_kappa)
-    return np.array(neighbours, dtype=np.intp)
 
 
 def nearest(D: ArrayLike, kappa: int) -> NDArray[np.intp]:

@@ -229,9 +229,6 @@ def novikoff_bound(K: ArrayLike, y: ArrayLike, c: ArrayLike) -> float:
     f = K @ c
     worst = int(np.argmin(y * f))
     if y[worst] * f[worst] <= 0:
-        raise ValueError(
-            f"c must separate the classes, but point {worst} with label {y[worst]:+g} has score {f[worst]:g}: "
-            "the bound needs a positive margin"
-        )
+        raise ValueError(f"c must separate the classes, but point {worst}, label {y[worst]:+g}, scores {f[worst]:g}")
     c, f = c / abs(f[worst]), f / abs(f[worst])  # now the smallest y_i f(x_i) is 1 and the margin 1 / sqrt(c' K c)
     return float(np.diag(K).max() * (c @ f))

@@ -32,11 +32,9 @@ def _columns(values: ArrayLike, name: str, *, length: int | None = None) -> Arra
 
 
 def _primal(w: ArrayLike, Phi: ArrayLike, t: ArrayLike, ridge: float) -> tuple[Array, Array, Array, float]:
-    Phi, w = points(Phi, "Phi"), vector(w, "w")
+    Phi = points(Phi, "Phi")
     n, M = Phi.shape
-    if len(w) != M:
-        raise ValueError(f"w has {len(w)} entries, but Phi has shape {Phi.shape}: expected {M}, one for each feature")
-    return w, Phi, vector(t, "t", length=n), real(ridge, "ridge", at_least=0)
+    return vector(w, "w", length=M), Phi, vector(t, "t", length=n), real(ridge, "ridge", at_least=0)
 
 
 def _dual(a: ArrayLike, K: ArrayLike, t: ArrayLike, ridge: float) -> tuple[Array, Array, Array, float]:
@@ -153,14 +151,8 @@ def predict(K_test: ArrayLike, a: ArrayLike) -> Array:
     >>> predict([[3.0, 6.0]], [0.3, 0.6])  # x' = 3, trained on x = 1, 2: w x' = 1.5 * 3
     array([4.5])
     """
-    K_test = points(K_test, "K_test")
     a = _columns(a, "a")
-    if K_test.shape[1] != len(a):
-        raise ValueError(
-            f"K_test has shape {K_test.shape}, but a has {len(a)} weights: K_test needs a row for each test point "
-            f"and {len(a)} columns, one for each training point"
-        )
-    return K_test @ a
+    return points(K_test, "K_test", columns=len(a)) @ a
 
 
 def ridge_from_mean_risk(lam: float, *, n: int) -> float:
@@ -229,9 +221,7 @@ class Centred(NamedTuple):
 
     def extend(self, Z: ArrayLike) -> Array:
         """New points treated like the training points: the training mean subtracted, a 1 appended."""
-        Z = points(Z, "Z")
-        if Z.shape[1] != len(self.x_mean):
-            raise ValueError(f"Z has {Z.shape[1]} columns, but the training points have {len(self.x_mean)}")
+        Z = points(Z, "Z", columns=len(self.x_mean))
         return np.column_stack([Z - self.x_mean, np.ones(len(Z))])
 
 

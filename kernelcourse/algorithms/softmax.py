@@ -1,7 +1,8 @@
 r"""Softmax regression: logistic regression for many classes (lecture H), in function space and with features.
 
 The objective is that of `kernelcourse.algorithms.logistic`, with a column of weights for each class: the cross-entropy
-of the labels, summed over the points, plus $\tfrac{\text{ridge}}{2} \|f\|^2$.
+of the labels, summed over the points, plus $\tfrac{\text{ridge}}{2} \|f\|^2$. In function space its gradient has the
+coefficients $R = \operatorname{softmax}(KA) - Y + \text{ridge}\, A$, with the labels one-hot in $Y$.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..linalg import refuse_indefinite, solve_ridge
-from ..validation import Array, points, real, same_length, square, vector, whole
+from ..validation import Array, points, square, vector, whole
 from .newton import newton_by_products, positive_ridge, solve_weighted, zero_of_gradient
 
 __all__ = [
-    "cross_entropy", "kernel_softmax", "kernel_softmax_cg", "one_hot", "primal_softmax", "softmax",
-    "softmax_functional_gradient", "softmax_gradient", "softmax_objective",
+    "cross_entropy", "kernel_softmax", "one_hot", "primal_softmax", "softmax",
 ]  # fmt: skip
 
 
@@ -53,48 +53,11 @@ def cross_entropy(P: ArrayLike, Y: ArrayLike) -> float:
     >>> round(cross_entropy([[0.5, 0.5]], [[1, 0]]), 6)  # log 2
     0.693147
     """
-    P, Y = _distributions(P, "P"), _distributions(Y, "Y")
+    P, Y = distributions(points(P, "P"), "P"), distributions(points(Y, "Y"), "Y")
     if P.shape != Y.shape:
         raise ValueError(f"P and Y must have the same shape, got {P.shape} and {Y.shape}")
     with np.errstate(divide="ignore"):
         return -float((Y[Y > 0] * np.log(P[Y > 0])).sum())
-
-
-def softmax_objective(A: ArrayLike, K: ArrayLike, labels: ArrayLike, *, ridge: float) -> float:
-    r"""`logistic_objective` for k classes, with a column of dual weights for each,
-
-    $$J(A) = -\sum_i \log \operatorname{softmax}(KA)_{i, \text{label}_i}
-    + \tfrac{\text{ridge}}{2} \operatorname{tr} A^\top K A.$$
-
-    >>> round(softmax_objective(np.zeros((2, 4)), np.eye(2), [0, 3], ridge=1.0), 6)  # 2 log 4
-    2.772589
-    """
-    A, K, Y, ridge = _problem(A, K, labels, ridge)
-    F = K @ A
-    return -float((Y * log_softmax(F)).sum()) + ridge / 2 * float((A * F).sum())
-
-
-def softmax_functional_gradient(A: ArrayLike, K: ArrayLike, labels: ArrayLike, *, ridge: float) -> Array:
-    r"""The gradient of `softmax_objective` in function space, by its coefficients:
-    $R = \operatorname{softmax}(KA) - Y + \text{ridge}\, A$ with the labels one-hot in $Y$.
-
-    >>> softmax_functional_gradient(np.zeros((2, 2)), np.eye(2), [0, 1], ridge=1.0)
-    array([[-0.5,  0.5],
-           [ 0.5, -0.5]])
-    """
-    A, K, Y, ridge = _problem(A, K, labels, ridge)
-    return _softmax_errors(K @ A, Y) + ridge * A
-
-
-def softmax_gradient(A: ArrayLike, K: ArrayLike, labels: ArrayLike, *, ridge: float) -> Array:
-    r"""The gradient of `softmax_objective` in $A$: $K\,(\operatorname{softmax}(KA) - Y + \text{ridge}\, A)$.
-
-    >>> softmax_gradient(np.zeros((2, 2)), 2 * np.eye(2), [0, 1], ridge=1.0)
-    array([[-1.,  1.],
-           [ 1., -1.]])
-    """
-    A, K, Y, ridge = _problem(A, K, labels, ridge)
-    return K @ (_softmax_errors(K @ A, Y) + ridge * A)
 
 
 def kernel_softmax(
@@ -104,13 +67,16 @@ def kernel_softmax(
     ridge: float,
     n_classes: int | None = None,
     tol: float = 1e-8,
-    max_iterations: int = 300,
+    max_products: int = 2000,
 ) -> Array:
-    r"""Dual weights $A$, (n, k), at the minimum of `softmax_objective`, by Newton's method.
+    r"""Dual weights $A$, (n, k), at the minimum of the objective
 
-    Labels are 0, ..., k - 1 and each occurs, unless `n_classes` states k. The method, the meaning of `tol` and the
-    warning are those of `logistic_newton`, with $R = \operatorname{softmax}(KA) - Y + \text{ridge}\, A$. A step costs
-    $O(kn^3)$ time: the classes are solved one by one and joined by one more system.
+    $$J(A) = -\sum_i \log \operatorname{softmax}(KA)_{i, \text{label}_i}
+    + \tfrac{\text{ridge}}{2} \operatorname{tr} A^\top K A.$$
+
+    Labels are 0, ..., k - 1 and each occurs, unless `n_classes` states k. Newton's method by conjugate gradients, as in
+    `logistic_newton_cg`, on all classes at once: an iteration multiplies K with one matrix of k columns, $O(kn^2)$. If
+    `max_products` of them are not enough, factorisations take over, as in `logistic_newton`, in $O(kn^3)$ per step.
 
     The rows of $A$ sum to 0. So for k = 2 the two columns are $\mp a/2$ with $a = A_{*1} - A_{*0}$, the penalty is
     half of the binary one, and `kernel_softmax` with `2 * ridge` gives the $a$ of `logistic_newton` with `ridge`.
@@ -122,6 +88,17 @@ def kernel_softmax(
     """
     K, ridge = square(K), positive_ridge(ridge)
     Y = _indicators(labels, len(K), n_classes)
+
+    def curvature(F: Array) -> Callable[[Array], Array]:
+        P = _softmax(F)
+        return lambda U: P * (U - (P * U).sum(axis=1, keepdims=True))
+
+    A, _ = newton_by_products(K, lambda F: _softmax_errors(F, Y), curvature, Y.shape, ridge, tol, max_products)
+    return _by_factorisations(K, Y, ridge, tol) if A is None else A
+
+
+def _by_factorisations(K: Array, Y: Array, ridge: float, tol: float) -> Array:
+    """`kernel_softmax` where products with K are not enough: the classes one by one, joined by one more system."""
     refuse_indefinite(K, 1e-8 * float(np.abs(K).max()))
 
     def gradient(A: Array, ridge: float) -> Array:
@@ -140,37 +117,7 @@ def kernel_softmax(
         return (E @ g + e).T
 
     start, scale = np.zeros(Y.shape), np.trace(K) / len(K)
-    return zero_of_gradient(start, gradient, direction, ridge, scale, tol, max_iterations, name="kernel_softmax")[0]
-
-
-def kernel_softmax_cg(
-    K: ArrayLike,
-    labels: ArrayLike,
-    *,
-    ridge: float,
-    n_classes: int | None = None,
-    tol: float = 1e-8,
-    max_products: int = 2000,
-) -> Array:
-    r"""`kernel_softmax` without factorisations: all classes at once, each Newton step by conjugate gradients.
-
-    As in `logistic_newton_cg`, in the inner product $\langle U, V\rangle = \operatorname{tr} U^\top K V$, where the
-    matrix of the Newton step is self-adjoint. An iteration multiplies K with one matrix of k columns, $O(kn^2)$. If
-    `max_products` of them are not enough, `kernel_softmax` takes over.
-
-    >>> A = kernel_softmax_cg(np.eye(3), [0, 1, 2], ridge=0.2)
-    >>> bool(np.allclose(A, kernel_softmax(np.eye(3), [0, 1, 2], ridge=0.2)))
-    True
-    """
-    K, ridge = square(K), positive_ridge(ridge)
-    Y = _indicators(labels, len(K), n_classes)
-
-    def curvature(F: Array) -> Callable[[Array], Array]:
-        P = _softmax(F)
-        return lambda U: P * (U - (P * U).sum(axis=1, keepdims=True))
-
-    A, _ = newton_by_products(K, lambda F: _softmax_errors(F, Y), curvature, Y.shape, ridge, tol, max_products)
-    return kernel_softmax(K, labels, ridge=ridge, n_classes=n_classes, tol=tol) if A is None else A
+    return zero_of_gradient(start, gradient, direction, ridge, scale, tol, 300, name="kernel_softmax")[0]
 
 
 def primal_softmax(
@@ -226,12 +173,6 @@ def _softmax_errors(F: Array, Y: Array) -> Array:
     return others - Y * others.sum(axis=1, keepdims=True)
 
 
-def _problem(A: ArrayLike, K: ArrayLike, labels: ArrayLike, ridge: float) -> tuple[Array, Array, Array, float]:
-    K, A = square(K), points(A, "A")
-    same_length(A, "A", len(K))
-    return A, K, _indicators(labels, len(K), A.shape[1]), real(ridge, "ridge", at_least=0)
-
-
 def _indicators(labels: ArrayLike, n: int, n_classes: int | None) -> Array:
     """The labels of n points, one-hot; without `n_classes` every class up to the largest label must occur."""
     values = vector(labels, "labels", length=n)
@@ -243,11 +184,9 @@ def _indicators(labels: ArrayLike, n: int, n_classes: int | None) -> Array:
     return one_hot(values, n_classes)
 
 
-def _distributions(P: ArrayLike, name: str) -> Array:
-    P = points(P, name)
-    if P.min() < 0 or not np.allclose(P.sum(axis=1), 1, rtol=0, atol=1e-6):
-        raise ValueError(
-            f"each row of {name} must be probabilities that sum to 1, got entries from {P.min():g} to "
-            f"{P.max():g} and row sums from {P.sum(axis=1).min():g} to {P.sum(axis=1).max():g}"
-        )
+def distributions(P: Array, name: str) -> Array:
+    """P itself, whose rows must be probabilities."""
+    if P.min() < 0 or np.abs(P.sum(axis=1) - 1).max() > 1e-6:
+        worst = np.maximum(-P.min(axis=1), np.abs(P.sum(axis=1) - 1)).argmax()
+        raise ValueError(f"each row of {name} must be probabilities that sum to 1, got {P[worst]} in row {worst}")
     return P

@@ -25,12 +25,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..linalg import EPS, SLACK, cholesky, cholesky_solve, refuse_indefinite
 from ..seam import definition
-from ..validation import Array, generator, offset_word, points, real, signs, square, vector, warn, whole
+from ..validation import Array, generator, points, real, signs, square, vector, warn, whole
 
 __all__ = [
     "C_from_lam", "SVMFit", "decision_values", "hinge_losses", "kernel_svm", "kernel_svm_by_the_book",
-    "kernel_svm_with_offset", "lam_from_C", "svm_dual_objective", "svm_objective", "svm_path", "svm_sgd",
-    "svm_subgradient",
+    "kernel_svm_with_offset", "lam_from_C", "svm_dual_objective", "svm_objective", "svm_sgd", "svm_subgradient",
 ]  # fmt: skip
 
 
@@ -82,13 +81,8 @@ def decision_values(K_test: ArrayLike, alpha: ArrayLike, y: ArrayLike, *, b: flo
     >>> decision_values([[1.0, 3.0]], [0.5, 0.25], [1, -1])
     array([-0.25])
     """
-    K_test, alpha = points(K_test, "K_test"), vector(alpha, "alpha")
-    if K_test.shape[1] != len(alpha):
-        raise ValueError(
-            f"K_test has shape {K_test.shape}, but alpha has {len(alpha)} entries: K_test needs a row for each test "
-            f"point and {len(alpha)} columns, one for each training point"
-        )
-    return K_test @ (alpha * signs(y, length=len(alpha))) + real(b, "b")
+    alpha = vector(alpha, "alpha")
+    return points(K_test, "K_test", columns=len(alpha)) @ (alpha * signs(y, length=len(alpha))) + real(b, "b")
 
 
 def svm_objective(alpha: ArrayLike, K: ArrayLike, y: ArrayLike, *, lam: float, b: float = 0.0) -> float:
@@ -120,10 +114,7 @@ def svm_dual_objective(alpha: ArrayLike, K: ArrayLike, y: ArrayLike, *, lam: flo
     K, y, lam = _problem(K, y, lam)
     alpha, C = vector(alpha, "alpha", length=len(y)), C_from_lam(lam, n=len(y))
     if alpha.min() < -1e-9 * C or alpha.max() > (1 + 1e-9) * C:
-        raise ValueError(
-            f"alpha must lie between 0 and C = 1 / (2 n lam) = {C:g}, got entries from {alpha.min():g} to "
-            f"{alpha.max():g}: outside that box the dual is not a lower bound"
-        )
+        raise ValueError(f"alpha must lie between 0 and C = {C:g}, got entries from {alpha.min():g} to {alpha.max():g}")
     c = y * alpha
     return float(2 * lam * (alpha.sum() - (c @ K @ c) / 2))
 
@@ -239,26 +230,14 @@ def solve_each(
     return [solved(part, y, lam * len(K) / len(y), **options) for part, (_, y) in zip(parts, problems, strict=True)]
 
 
-def svm_path(
-    K: ArrayLike, y: ArrayLike, *, lams: ArrayLike, offset: str = "none", gap: float = 1e-6, max_steps: int = 1_000_000
-) -> list[SVMFit]:
-    r"""The SVM for many `lams`, in the order given: `kernel_svm`, or for `offset="free"` `kernel_svm_with_offset`.
-
-    They are solved from the largest down. What was at the old C starts at the new one, the rest where it was: most
-    points stay there between neighbouring lams, and a solution costs less than one from nothing.
-
-    >>> [fit.alpha for fit in svm_path([[1.0, 0.0], [0.0, 4.0]], [1, -1], lams=[0.25, 0.5])]
-    [array([1.  , 0.25]), array([0.5 , 0.25])]
-    """
-    K, y, _ = _checked_problem(K, y, 1.0)
-    free = offset_word(offset, ("none", "free"), true="free") == "free"
-    return solved_path(K, y, vector(lams, "lams"), offset=free, gap=gap, max_steps=max_steps)
-
-
 def solved_path(
     K: Array, y: Array, lams: Array, *, offset: bool, gap: float, max_steps: int = 1_000_000
 ) -> list[SVMFit]:
-    """`svm_path` of a K that is known to be a Gram matrix."""
+    """The SVM for many `lams`, in the order given, of a K that is known to be a Gram matrix.
+
+    They are solved from the largest down. What was at the old C starts at the new one, the rest where it was: most
+    points stay there between neighbouring lams, and a solution costs less than one from nothing.
+    """
     fits: dict[int, SVMFit] = {}
     alpha, before = None, 1.0
     for i in np.argsort(-lams):
@@ -455,7 +434,7 @@ def _problem(K: ArrayLike, y: ArrayLike, lam: float) -> tuple[Array, Array, floa
 
 
 def _checked_problem(K: ArrayLike, y: ArrayLike, lam: float) -> tuple[Array, Array, float]:
-    """The problem of a K that was handed in: a small one is looked at whole, a large one as far as the solver goes."""
+    """The problem of a K from outside: a small one is checked whole, a large one only where the solver goes."""
     K, y, lam = _problem(K, y, lam)
     if len(K) <= 500:
         refuse_indefinite(K, SLACK * np.abs(np.diag(K)).max())

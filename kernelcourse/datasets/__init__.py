@@ -8,6 +8,6 @@ from .chimeras import Chimeras
 from .generated import *
 from .generated import Data, GaussianMixture, Graph, Graphs, Labelled, Texts, TrendAndWiggle, sinc
 from .measured import *
-from .measured import Measured, MeasuredLabels, MeasuredSample, MeasuredSeries, MeasuredTargets
+from .measured import Measured, MeasuredSeries
 
 __all__ = [*_chimeras.__all__, *_generated.__all__, *_measured.__all__]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from os import PathLike
 from pathlib import Path
@@ -87,50 +87,24 @@ def _parents(letters: str) -> dict[str, str]:
     return {f"parent {letter}": 8 * letter for letter in letters}
 
 
-class _Row(NamedTuple):
-    line: int
-    fields: list[str]
-
-    def refuse(self, problem: str) -> ValueError:
-        return ValueError(f"line {self.line}: {problem}, got {' '.join(self.fields)!r}")
+ROW = re.compile(r"([0-9A-Za-z]{8}) (\S+)(?: (train|test))?", re.IGNORECASE)
+EXPECTED = "expected eight digits or letters, a temperature in degrees Celsius, and 'train' or 'test' in all or none"
 
 
 def _number(field: str) -> float:
     """The finite number that a field holds, or nan."""
     try:
-        number = float(field)
+        return float(field) if math.isfinite(float(field)) else math.nan
     except ValueError:
         return math.nan
-    return number if math.isfinite(number) else math.nan
-
-
-def _table(text: str) -> Iterator[_Row]:
-    for line, content in enumerate(text.splitlines(), start=1):
-        if content.strip():
-            fields = re.split(r"\s*,\s*|\s+", content.strip())
-            yield _Row(line, [field.strip("\"'") for field in fields])
-
-
-def _measured(row: _Row) -> tuple[str, float, str]:
-    """The sequence, the stability and the part (or "") of a row."""
-    if not 2 <= len(row.fields) <= 3:
-        raise row.refuse("expected a sequence, a temperature and perhaps 'train' or 'test'")
-    sequence, stability, part = row.fields[0], _number(row.fields[1]), "".join(row.fields[2:]).lower()
-    if not re.fullmatch("[0-9A-Za-z]{8}", sequence):
-        raise row.refuse("expected eight digits or letters, one per block, in the first column")
-    if math.isnan(stability):
-        raise row.refuse("expected a temperature in degrees Celsius in the second column")
-    if part not in ("", "train", "test"):
-        raise row.refuse("expected 'train' or 'test' in the third column")
-    return sequence, stability, part
 
 
 def read_chimeras(path: str | PathLike[str]) -> Chimeras:
     """Read a published table of measured chimeras, such as those of the P450 study, in the shape of `p450_chimeras`.
 
     One row per protein: eight digits or letters that name the parent of each block, the measured T50 in degrees
-    Celsius, and, if the table has it, the word train or test. Columns are parted by commas, tabs or blanks; the first
-    line may be a header.
+    Celsius, and, if the table has it, the word train or test. Columns are separated by commas, tabs or blanks;
+    the first line may be a header.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -140,20 +114,26 @@ def read_chimeras(path: str | PathLike[str]) -> Chimeras:
     (['22312333', '21311233'], array([57.6, 54.1]), 'read from T50.csv')
     """
     path = Path(path)
-    try:
-        rows = list(_table(path.read_text(encoding="utf-8-sig")))
-        header = rows[:1] if rows and all(math.isnan(_number(field)) for field in rows[0].fields) else []
-        chimeras = [_measured(row) for row in rows[len(header) :]]
-        letters = "".join(sorted({letter for sequence, _, _ in chimeras for letter in sequence}))
-        if header and len(header[0].fields[0]) == 8 and set(header[0].fields[0]) <= set(letters):
-            raise header[0].refuse("expected a temperature in degrees Celsius in the second column")
-        parts = tuple(part for _, _, part in chimeras)
-        if any(parts) and not all(parts):
-            raise rows[len(header) + parts.index("")].refuse("other lines say 'train' or 'test'; expected it here too")
-    except ValueError as error:
-        raise ValueError(f"{path.name}, {error}") from error
-    if not chimeras:
+    lines = [re.sub(r"[\s,\"']+", " ", line).strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
+    rows: dict[int, tuple[str, float, str]] = {}  # by the number of the line: sequence, stability and part
+    header: list[int] = []
+    wrong: list[int] = []
+    for i, line in enumerate(lines):
+        row = ROW.fullmatch(line)
+        if row and not math.isnan(_number(row[2])):
+            rows[i] = row[1], float(row[2]), (row[3] or "").lower()
+        elif line and not rows and not header and all(math.isnan(_number(field)) for field in line.split()):
+            header.append(i)
+        elif line:
+            wrong.append(i)
+    letters = "".join(sorted({letter for sequence, _, _ in rows.values() for letter in sequence}))
+    parts = tuple(part for _, _, part in rows.values())
+    wrong += [i for i in header if rows and set(lines[i].split()[0]) <= set(letters)]  # a chimera without a number
+    wrong += [i for i, (_, _, part) in rows.items() if any(parts) and not part]
+    for i in wrong[:1]:
+        raise ValueError(f"{path.name}, line {i + 1}: {EXPECTED}, got {lines[i]!r}")
+    if not rows:
         raise ValueError(f"{path.name} holds no chimera: expected lines such as '22312333,57.6'")
-    t = np.array([stability for _, stability, _ in chimeras])
+    sequences, t = [sequence for sequence, _, _ in rows.values()], np.array([t for _, t, _ in rows.values()])
     origin = f"read from {path.name}"
-    return Chimeras([s for s, _, _ in chimeras], t, None, _parents(letters), (), origin, parts if any(parts) else None)
+    return Chimeras(sequences, t, None, _parents(letters), (), origin, parts if any(parts) else None)

@@ -43,10 +43,7 @@ class Labelled(NamedTuple):
 
 def _line(X: ArrayLike) -> Array:
     """The coordinates (n,) of points (n, 1) on a line."""
-    X = points(X)
-    if X.shape[1] != 1:
-        raise ValueError(f"X must have one column, got shape {X.shape}")
-    return X[:, 0]
+    return points(X, columns=1)[:, 0]
 
 
 def _noisy(truth: Callable[[ArrayLike], Array], X: Array, noise: float, rng: np.random.Generator) -> Data:
@@ -221,9 +218,7 @@ class GaussianMixture(NamedTuple):
 
     def bayes_log_odds(self, X: ArrayLike) -> Array:
         r"""The log odds $\ln p(x \mid +1) - \ln p(x \mid -1)$ of the mixture itself: 0 on the Bayes boundary."""
-        Z = points(X)
-        if Z.shape[1] != 2:
-            raise ValueError(f"X must have two columns, got shape {Z.shape}")
+        Z = points(X, columns=2)
 
         def log_density(means: Array) -> Array:  # up to a constant that both classes share
             squared = ((Z[:, None, :] - means[None, :, :]) ** 2).sum(axis=2)  # (n, 10)

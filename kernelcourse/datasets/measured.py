@@ -24,19 +24,23 @@ __all__ = [
 ]  # fmt: skip
 
 BSD = "BSD-3-Clause"
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Measured:
-    """Points X, an array (n, d) or a list of n objects, and where they come from.
+    """Points X, an array (n, d) or a list of n objects, with targets t or labels y, and where they come from.
 
-    `names` are the names of the columns of an array, or of the objects of a list where they have names.
+    `names` are the names of the columns of an array, or of the objects of a list where they have names. `classes` names
+    the labels in the order of their numbers, and `repeats` (n, r) holds the single measurements where t is their mean.
     """
 
     title: str
     X: Any
-    names: tuple[str, ...]
+    t: Array | None = None
+    repeats: Array | None = None
+    y: Labels | None = None
+    names: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
     source: str
     licence: str
 
@@ -57,19 +61,21 @@ class Measured:
         return f"X: {len(self)} objects of type {type(self.X[0]).__name__}"
 
     def _measurements(self) -> str:
-        return "No targets and no labels."
+        if self.t is not None:
+            return f"t: {len(self.t)} targets from {self.t.min():g} to {self.t.max():g}"
+        if self.y is None:
+            return "No targets and no labels."
+        labels = (-1, 1) if len(self.classes) == 2 else range(len(self.classes))
+        counts = [f"{np.sum(self.y == label)} {name}" for label, name in zip(labels, self.classes, strict=True)]
+        return f"y: labels {labels[0]} to {labels[-1]}: {', '.join(counts)}"
 
-    def _rows(self, rows: Rows) -> Self:
+    def _rows(self, rows: NDArray[np.int64]) -> Self:
         """The data set with some of its rows."""
+        taken = {name: column[rows] for name in ("t", "repeats", "y") if (column := getattr(self, name)) is not None}
         if isinstance(self.X, np.ndarray):
-            return replace(self, X=self.X[rows])
+            return replace(self, X=self.X[rows], **taken)
         names = tuple(self.names[i] for i in rows) if self.names else ()
-        return replace(self, X=[self.X[i] for i in rows], names=names)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class MeasuredSample(Measured):
-    """Points in no particular order, which may therefore be split at random."""
+        return replace(self, X=[self.X[i] for i in rows], names=names, **taken)
 
     def split(self, *, test: float, rng: Seed = None) -> tuple[Self, Self]:
         """Two data sets, one for training and one for testing: `test` is the share of rows held out at random."""
@@ -80,54 +86,16 @@ class MeasuredSample(Measured):
         return self._rows(np.sort(order[held_out:])), self._rows(np.sort(order[:held_out]))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class MeasuredTargets(MeasuredSample):
-    """Points X with targets t (n,), and the single measurements (n, r) where t is their mean."""
-
-    t: Array
-    repeats: Array | None = None
-
-    def _measurements(self) -> str:
-        return f"t: {len(self.t)} targets from {self.t.min():g} to {self.t.max():g}"
-
-    def _rows(self, rows: Rows) -> Self:
-        repeats = None if self.repeats is None else self.repeats[rows]
-        return replace(super()._rows(rows), t=self.t[rows], repeats=repeats)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MeasuredSeries(Measured):
     """Times X (n, 1) in years, rising, with targets t (n,)."""
 
-    t: Array
-
-    def _measurements(self) -> str:
-        return f"t: {len(self.t)} targets from {self.t.min():g} to {self.t.max():g}"
-
-    def split(self, *, test: float) -> tuple[Self, Self]:
+    def split(self, *, test: float, rng: Seed = None) -> tuple[Self, Self]:
         """Two data sets, the past and the future: `test` is the year with which the future begins."""
         first, last = self.X[0, 0], self.X[-1, 0]
         if not first < real(test, "test") <= last:
             raise ValueError(f"test must be a year after {first:g} and up to {last:g}, got {test}")
         future = self.X[:, 0] >= test
-        past, beyond = (replace(self, X=self.X[part], t=self.t[part]) for part in (~future, future))
-        return past, beyond
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class MeasuredLabels(MeasuredSample):
-    """Points X with labels y (n,); `classes` names them in the order of their numbers."""
-
-    y: Labels
-    classes: tuple[str, ...]
-
-    def _measurements(self) -> str:
-        labels = (-1, 1) if len(self.classes) == 2 else range(len(self.classes))
-        counts = [f"{np.sum(self.y == label)} {name}" for label, name in zip(labels, self.classes, strict=True)]
-        return f"y: labels {labels[0]} to {labels[-1]}: {', '.join(counts)}"
-
-    def _rows(self, rows: Rows) -> Self:
-        return replace(super()._rows(rows), y=self.y[rows])
+        return self._rows(np.flatnonzero(~future)), self._rows(np.flatnonzero(future))
 
 
 def _table(name: str, delimiter: str = ",") -> list[dict[str, str]]:
@@ -143,8 +111,8 @@ def _column(rows: list[dict[str, str]], name: str) -> Array:
 def load_co2() -> MeasuredSeries:
     """Carbon dioxide in the air over Mauna Loa: the mean of each month from March 1958 to December 2001, in ppm.
 
-    The time of a mean is the middle of its month, in years. Five months are missing. `split(test=1990)` parts the years
-    before 1990 from those after.
+    The time of a mean is the middle of its month, in years. Five months are missing. `split(test=1990)`
+    separates the years before 1990 from those after.
 
     >>> co2 = load_co2()
     >>> co2.X.shape, co2.t[[0, -1]], [len(part) for part in co2.split(test=1990)]
@@ -183,7 +151,7 @@ def load_sunspots() -> MeasuredSeries:
 PENGUIN_COLUMNS = ("bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g")
 
 
-def load_penguins(target: str = "species") -> MeasuredLabels:
+def load_penguins(target: str = "species") -> Measured:
     """Penguins of three species near Palmer Station, Antarctica: bill length and depth, flipper length, body mass.
 
     The labels are the species (0, 1, 2: Adelie, Chinstrap, Gentoo) or, with `target="sex"`, the sex (-1 female,
@@ -200,7 +168,7 @@ def load_penguins(target: str = "species") -> MeasuredLabels:
     rows = [row for row in _table("penguins.csv") if "NA" not in [row[name] for name in (*PENGUIN_COLUMNS, target)]]
     classes = tuple(sorted({row[target] for row in rows}))
     y = np.array([classes.index(row[target]) for row in rows])
-    return MeasuredLabels(
+    return Measured(
         title=f"Palmer penguins, labelled by {target}",
         X=np.column_stack([_column(rows, name) for name in PENGUIN_COLUMNS]),
         y=2 * y - 1 if target == "sex" else y,
@@ -211,7 +179,7 @@ def load_penguins(target: str = "species") -> MeasuredLabels:
     )
 
 
-def load_digits() -> MeasuredLabels:
+def load_digits() -> Measured:
     """Handwritten digits: 1,797 images of 8 x 8 pixels, each pixel a whole number from 0 to 16.
 
     Rows near each other are more alike than rows far apart, probably because they come from the same writer. A random
@@ -222,7 +190,7 @@ def load_digits() -> MeasuredLabels:
     ((1797, 64), array([178, 182, 177, 183, 181, 182, 181, 179, 174, 180]))
     """
     rows = np.array([line.split(",") for line in read_text("digits.csv.gz").splitlines()], dtype=np.int64)
-    return MeasuredLabels(
+    return Measured(
         title="Handwritten digits, 8 x 8 pixels",
         X=rows[:, :64].astype(float),
         y=rows[:, 64].copy(),
@@ -233,7 +201,7 @@ def load_digits() -> MeasuredLabels:
     )
 
 
-def load_splice_sites() -> MeasuredTargets:
+def load_splice_sites() -> Measured:
     r"""How well 10,723 splice sites work: strings of nine letters with GU in the middle, and the log of a percentage.
 
     A splice site is where an RNA is cut. The percentage (PSI, percent spliced in) tells how often an exon that ends
@@ -246,18 +214,17 @@ def load_splice_sites() -> MeasuredTargets:
     """
     rows = _table("splice_sites.csv.gz")
     repeats = np.column_stack([_column(rows, "first"), _column(rows, "second")])
-    return MeasuredTargets(
+    return Measured(
         title="Splice sites of nine letters and how often they are used, in log10 of percent",
         X=[row["site"] for row in rows],
         t=repeats.mean(axis=1),
         repeats=repeats,
-        names=(),
         source="Wong, Kinney and Krainer 2018; from mavenn==1.1.4",
         licence="MIT",
     )
 
 
-def load_scipy_summaries() -> MeasuredLabels:
+def load_scipy_summaries() -> Measured:
     """What the documentation of SciPy says first about 294 functions: 42 from each of seven modules.
 
     >>> summaries = load_scipy_summaries()
@@ -268,7 +235,7 @@ def load_scipy_summaries() -> MeasuredLabels:
     """
     rows = _table("scipy_summaries.csv")
     classes = tuple(sorted({row["module"] for row in rows}))
-    return MeasuredLabels(
+    return Measured(
         title="First sentences of the documentation of SciPy, labelled by module",
         X=[row["text"] for row in rows],
         y=np.array([classes.index(row["module"]) for row in rows]),
@@ -296,7 +263,7 @@ def load_southern_women() -> Measured:
     )
 
 
-def load_mutag() -> MeasuredLabels:
+def load_mutag() -> Measured:
     """MUTAG: 188 nitro compounds as graphs of atoms and bonds, in two classes by their effect on a bacterium's genes.
 
     Hydrogen atoms and the types of bonds are left out. The package calls the classes -1 and +1 only; the names follow
@@ -307,11 +274,10 @@ def load_mutag() -> MeasuredLabels:
     (188, ('C', 'C', 'C'), (17, 17))
     """
     rows = _table("mutag.tsv", "\t")
-    return MeasuredLabels(
+    return Measured(
         title="MUTAG, molecules as graphs, labelled by their effect on a bacterium",
         X=[_molecule(row["atoms"].split(), row["bonds"].split()) for row in rows],
         y=np.array([int(row["class"]) for row in rows]),
-        names=(),
         classes=("of low activity", "of high activity"),
         source="Debnath et al. 1991; from grakel==0.1.11",
         licence=f"{BSD} (the package); none is stated for the data themselves",

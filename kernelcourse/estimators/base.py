@@ -12,7 +12,7 @@ import functools
 import inspect
 import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar, Self
@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..kernels.kernel import Kernel, refuse_overflow
-from ..validation import Array, from_sklearn, owned, points, rows, same_kind, same_length, vector
+from ..validation import Array, from_sklearn, objects, owned, points, same_kind, same_length, vector
 
 __all__ = ["Classifier", "Estimator", "NotFittedError", "Regressor"]
 
@@ -148,11 +148,7 @@ class Estimator(metaclass=ABCMeta):
         """Rows of numbers, or for a kernel on objects a list of them, which the kernel checks when it prepares them."""
         if getattr(self, "kernel_", None) is None or self.kernel_.on_vectors:
             return moderate(points(X, "X"), "X")
-        X = rows(X)
-        if isinstance(X, (str, bytes, Set, Mapping)) or not hasattr(X, "__len__"):
-            raise TypeError(f"X must be a list of objects, got {type(X).__name__} {X!r:.60}")
-        if len(X) == 0:
-            raise ValueError("X is empty: at least one object is expected")
+        X = objects(X, "X")
         return X if isinstance(X, np.ndarray) else list(X)
 
     def _require_fitted(self) -> None:
@@ -290,10 +286,7 @@ class Regressor(Estimator):
     def _agreement(self, y: Any, prediction: Array) -> float:
         y = vector(self._targets(y, len(prediction)), "y")
         if len(y) == 1:
-            raise ValueError(
-                "R² of one point is undefined, its target has no variance: score more points at a time, or state "
-                "metric=mean_squared_error in a search"
-            )
+            raise ValueError("R² of one point is undefined: score more points, or state metric=mean_squared_error")
         residual = float(((y - prediction) ** 2).sum())
         if np.ptp(y) == 0:  # then R² is undefined; scikit-learn's answer
             return 1.0 if residual == 0 else 0.0
@@ -318,10 +311,7 @@ class Classifier(Estimator):
             if not np.isfinite(y).all():
                 raise ValueError("y contains NaN or inf; every label must be finite")
             if (y != np.round(y)).any():
-                raise ValueError(
-                    f"Unknown label type: continuous. y holds numbers such as {y[y != np.round(y)][0]}, "
-                    "but a classifier needs class labels"
-                )
+                raise ValueError(f"Unknown label type: continuous. y holds {y[y != np.round(y)][0]}, expected classes")
         try:
             self.classes_, codes = np.unique(y, return_inverse=True)
         except TypeError as error:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms import logistic, neighbors, perceptron, svm
-from ..algorithms.softmax import kernel_softmax_cg, primal_softmax
+from ..algorithms.softmax import kernel_softmax, primal_softmax
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Gaussian, falling
 from ..seam import definition
@@ -234,7 +234,7 @@ class KernelLogisticRegression(ProbabilisticClassifier):
         if len(self.classes_) == 2:
             self.a_ = logistic.logistic_newton_cg(K, codes, ridge=ridge).a
         else:
-            self.a_ = kernel_softmax_cg(K, codes, ridge=ridge, n_classes=len(self.classes_))
+            self.a_ = kernel_softmax(K, codes, ridge=ridge, n_classes=len(self.classes_))
         self.b_ = constant_of(self.a_, offset)
         self.f_ = Expansion.over(P, self.a_, self.kernel_)
         return self

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..seam import definition
-from ..validation import Array, rows
+from ..validation import Array
 from .kernel import SUM, Kernel, NoFiniteFeatureMap, Objects
 
 __all__ = ["CountKernel"]
@@ -35,9 +35,6 @@ class ObjectKernel(Kernel):
         """One object, checked and in the form that `formula` works with."""
 
     def prepare(self, X: Any, name: str = "X") -> Objects:
-        X = rows(X)
-        if isinstance(X, (Set, Mapping)) or (isinstance(X, np.ndarray) and X.ndim == 0):
-            raise TypeError(f"{name} must be a list of objects, got {type(X).__name__} {X!r:.60}")
         parsed = Objects()
         for i, obj in enumerate(super().prepare(X, name)):
             try:
@@ -194,6 +191,4 @@ def distinct(values: Any, name: str) -> tuple[Hashable, ...]:
 def require_few(features: int, what: str) -> None:
     """Refuse feature maps too long to write down."""
     if features > MOST_FEATURES:
-        raise ValueError(
-            f"{what} make {features:,} features, more than {MOST_FEATURES:,}: use the kernel, which needs none of them"
-        )
+        raise ValueError(f"{what} make {features:,} features, more than {MOST_FEATURES:,}: use the kernel itself")

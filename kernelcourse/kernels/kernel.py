@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..seam import definition
-from ..validation import Array, numeric, points, real, rows, slices
+from ..validation import Array, numeric, objects, points, real, slices
 
 __all__ = ["InvalidKernel", "Kernel", "NoFiniteFeatureMap", "VectorKernel"]
 
@@ -84,7 +84,7 @@ class Kernel(metaclass=ABCMeta):
     def times(self, X: Any, Z: Any, a: Any, *, entries: int = 2**20) -> Array:
         r"""$k(X, Z)\, a$ for a vector, or a matrix of several: `k(X, Z) @ a`, where k(X, Z) is never formed.
 
-        At most so many `entries` of it are there at a time, or one row.
+        At most `entries` kernel values are in memory at a time, or one row of them.
 
         >>> from kernelcourse import Linear
         >>> Linear().times([[1.0], [2.0]], [[1.0], [10.0]], [1.0, 1.0])
@@ -110,12 +110,8 @@ class Kernel(metaclass=ABCMeta):
         return Phi
 
     def prepare(self, X: Any, name: str = "X") -> Any:
-        """What `formula` takes, from what a user passes: here a list of objects. It has `len`, and gives `[rows]`."""
-        X = rows(X)
-        if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
-            raise TypeError(f"{name} must be a list of objects, got {type(X).__name__} {X!r:.60}")
-        if len(X) == 0:
-            raise ValueError(f"{name} is empty: expected at least one object")
+        """What `formula` takes, from what a user passes: a list of objects, of which `[rows]` takes some."""
+        X = objects(X, name)
         return Objects(X) if isinstance(X, (list, tuple)) else X
 
     @abstractmethod
@@ -217,19 +213,14 @@ class Kernel(metaclass=ABCMeta):
         3.0 * Gaussian(sigma=2.0) + Gaussian(sigma=1.0)
         """
         own = self._own_parameters()
-        inside: dict[str, dict[str, Any]] = {}
-        for name, value in changes.items():
-            head, _, rest = name.partition("__")
+        for name in sorted(changes, key=lambda name: name.count("__")):  # a whole kernel comes before its parameters
+            head, _, inner = name.partition("__")
             if head not in own:
                 raise ValueError(f"{self!r:.80} has no parameter {name!r}; it has {', '.join(self.parameters())}")
-            inside.setdefault(head, {})[rest] = value
-        changed = {}
-        for head, inner in inside.items():
-            whole = inner.pop("", own[head])
-            if inner and not isinstance(whole, Kernel):
-                raise ValueError(f"{head} of {self!r:.80} is {whole!r:.60}, which has no parameter {min(inner)!r}")
-            changed[head] = whole.with_parameters(**inner) if inner else whole
-        return self._replaced(changed) if changed else self
+            if inner and not isinstance(own[head], Kernel):
+                raise ValueError(f"{head} of {self!r:.80} is {own[head]!r:.60}, which has no parameter {inner!r}")
+            own[head] = own[head].with_parameters(**{inner: changes[name]}) if inner else changes[name]
+        return self._replaced(own) if changes else self
 
     def __add__(self, other: Any) -> Kernel:
         """$k_1 + k_2$ (6.17); a non-negative number stands for the constant kernel."""
@@ -292,10 +283,6 @@ class Kernel(metaclass=ABCMeta):
         r"""$k_1(x, x') / \sqrt{k_1(x, x)\,k_1(x', x')}$, the cosine in feature space (0 where undefined)."""
         return rules.Normalized(self)
 
-    def centered(self, X: Any) -> Kernel:
-        r"""The kernel of the features less their mean over X: $(\phi(x) - \bar\phi)^\top (\phi(x') - \bar\phi)$."""
-        return rules.Centered(self, X)
-
     def latex(self, x: str = "x", z: str = "x'") -> str:
         """The formula of k(x, z) in LaTeX."""
         x_T = rf"({x})^{{\top}}" if "'" in x else rf"{x}^{{\top}}"
@@ -345,10 +332,7 @@ def refuse_overflow(kernel: Kernel, values: Array, name: str = "X") -> None:
     """Refuse kernel values, or sums of them, that no float can hold."""
     finite = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
     if not finite.all():
-        raise OverflowError(
-            f"{kernel!r:.80} is too large for a float at {name}[{finite.argmin()}]: scale {name} down, or choose a "
-            "kernel that grows more slowly"
-        )
+        raise OverflowError(f"{kernel!r:.80} is too large for a float at {name}[{finite.argmin()}]: scale {name} down")
 
 
 def _is_number(value: Any) -> bool:

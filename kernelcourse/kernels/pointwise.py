@@ -1,4 +1,4 @@
-"""Functions that a user writes, at every point: of one point, or of all rows at once, whichever they are."""
+"""Functions that a user writes, applied to every point, whether they take one point or all rows at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..validation import Array, rows
+from ..validation import Array, objects
 
 
 def apply(function: Callable[..., Any], X: Any, name: str) -> Any:
@@ -18,9 +18,7 @@ def apply(function: Callable[..., Any], X: Any, name: str) -> Any:
     gives what it gives on each of them alone, and on a single point where it takes one. After at most seven such trials
     it is called once for all rows, or once for each point. It gets copies: it may work in place.
     """
-    if not hasattr(X, "__len__") or isinstance(X, (str, bytes)) or len(X) == 0:
-        raise ValueError(f"X must hold at least one point, got {X!r:.60}")
-    X = _array_if_numbers(rows(X))
+    X = _array_if_numbers(objects(X, "X"))
     if isinstance(X, np.ndarray) and X.ndim == 2:
         with np.errstate(all="ignore"):
             some = _few_rows(X)
@@ -51,9 +49,8 @@ def _few_rows(X: Array) -> list[int]:
 
 def _row_by_row(function: Callable[..., Any], X: Array, found: Any) -> bool:
     """Are these rows what the function gives for the first and the last row by themselves?"""
-    for i in (0, len(X) - 1):
-        if not _same(_try(function, X[i : i + 1]), found[i : i + 1]):
-            return False
+    if not all(_same(_try(function, row[None]), value[None]) for row, value in ((X[0], found[0]), (X[-1], found[-1]))):
+        return False
     point = _try(function, X[0])
     return point is None or point.ndim > 1 or _same(point, found[0])
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import accumulate
 from math import sqrt
 from typing import Any, ClassVar, Self
@@ -19,12 +19,12 @@ import numpy as np
 
 from ..seam import definition
 from ..validation import Array, numeric, points, real, rows, whole
-from .kernel import ATOM, POWER, PRODUCT, SUM, InvalidKernel, Kernel, NoFiniteFeatureMap, VectorKernel, _set
+from .kernel import ATOM, POWER, PRODUCT, SUM, InvalidKernel, Kernel, VectorKernel, _set
 from .pointwise import apply
 
 __all__ = ["Constant"]
 
-MOST_FEATURES = 10**7  # a row of so many floats has 80 MB
+MOST_FEATURES = 10**7  # a row of this many floats takes 80 MB
 
 
 class Views:
@@ -199,7 +199,7 @@ class _Commutative(Rule):
         return {str(i): part for i, part in enumerate(self.parts)}
 
     def _replaced(self, changes: dict[str, Any]) -> Self:
-        return type(self)(tuple((self._own_parameters() | changes).values()))
+        return type(self)(tuple(changes.values()))
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -326,7 +326,7 @@ class Exp(Rule):
         return np.exp(k)
 
     def feature_rows(self, P: Any) -> Array:
-        raise NoFiniteFeatureMap(f"{self!r} has infinitely many features: no finite feature map gives it exactly")
+        return Kernel.feature_rows(self, P)  # which refuses
 
 
 @dataclass(frozen=True, repr=False)
@@ -338,8 +338,12 @@ class PolynomialOf(Rule):
     method = "polynomial"
 
     def __post_init__(self) -> None:
-        law = "q(k) needs coefficients >= 0 (rule 6.15)"
-        _set(self, coefficients=nonnegative(self.coefficients, "coefficients", "a list c_0, c_1, ...", law))
+        c = numeric(self.coefficients, "coefficients")
+        if c.ndim != 1 or c.size == 0:
+            raise ValueError(f"coefficients must be a list c_0, c_1, ..., got {self.coefficients!r:.60}")
+        for i in np.flatnonzero(c < 0):
+            raise InvalidKernel(f"q(k) needs coefficients >= 0 (rule 6.15), got coefficients[{i}] = {c[i]:g}")
+        _set(self, coefficients=tuple(c.tolist()))
         super().__post_init__()
 
     def value(self, k: Array) -> Array:
@@ -500,47 +504,6 @@ class Normalized(_WithNumbers):
         return rf"\frac{{{k.latex(x, z)}}}{{\sqrt{{{k._latex_in(PRODUCT, x, x)} \cdot {k._latex_in(PRODUCT, z, z)}}}}}"
 
 
-@dataclass(frozen=True, repr=False)
-class Centered(_WithNumbers):
-    r"""The kernel of $\phi(x) - \bar\phi$, where $\bar\phi$ is the mean of the features over given points."""
-
-    points: Any  # kept as a tuple, so that two kernels can be compared
-    method = "centered"
-    tex = r"\left\langle \phi({x}) - \bar\phi,\ \phi({z}) - \bar\phi \right\rangle"
-    stationary = radial = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        X = points(self.points) if self.kernel.on_vectors else Kernel.prepare(self.kernel, self.points)
-        _set(self, points=tuple(_frozen(x) for x in X))
-        self.kernel._finite_diagonal(self._at, "X")
-
-    @cached_property
-    def _at(self) -> Any:
-        """The given points, prepared."""
-        return self.kernel.prepare(np.array(self.points) if self.kernel.on_vectors else list(self.points))
-
-    @cached_property
-    def _mean(self) -> float:
-        return float(self._numbers(None, self._at).mean())
-
-    def _numbers(self, X: Any, P: Any) -> Array:
-        """The inner products of each feature vector with the mean of the features."""
-        return self.kernel.expand(P, self._at, np.full(len(self._at), 1 / len(self._at)))
-
-    def formula(self, P: Views, Q: Views) -> Array:
-        (m_i, P), (m_j, Q) = P.views, Q.views
-        return self.kernel.formula(P, Q) - (m_i[:, None] + m_j[None, :]) + self._mean  # so grouped, exactly symmetric
-
-    def diagonal(self, P: Views) -> Array:
-        m_i, P = P.views
-        k_i = self.kernel.diagonal(P)
-        return beyond_rounding(k_i - 2 * m_i + self._mean, k_i + 2 * np.abs(m_i) + abs(self._mean))
-
-    def feature_rows(self, P: Views) -> Array:
-        return self.kernel.feature_rows(P.views[1]) - self.kernel.feature_rows(self._at).mean(axis=0)
-
-
 def horner(coefficients: Sequence[float], x: Array) -> Array:
     """The polynomial $c_0 + c_1 x + c_2 x^2 + ...$ at every entry of x, from the inside out."""
     result: Any = coefficients[-1]
@@ -549,34 +512,9 @@ def horner(coefficients: Sequence[float], x: Array) -> Array:
     return result if len(coefficients) > 1 else np.full_like(x, result)
 
 
-def nonnegative(values: Any, name: str, expected: str, law: str) -> tuple[float, ...]:
-    """Numbers in a list, none of them negative: that would break the law by which they make a kernel."""
-    array = numeric(values, name)
-    if array.ndim != 1 or array.size == 0:
-        raise ValueError(f"{name} must be {expected}, got {values!r:.60}")
-    for i in np.flatnonzero(array < 0):
-        raise InvalidKernel(f"{law}, got {name}[{i}] = {array[i]:g}")
-    return tuple(array.tolist())
-
-
-def beyond_rounding(norms: Array, terms: Array) -> Array:
-    """Squared norms, 0 where they are no more than the rounding of the terms that they are sums of."""
-    lost = norms <= 16 * np.finfo(float).eps * terms
-    return np.where(lost & np.isfinite(terms), 0.0, norms)
-
-
 def inverse(lengths: Array) -> Array:
     """1 / length, and 0 for a length of 0."""
     return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-
-
-def _frozen(value: Any) -> Any:
-    """An object as one that can be compared and hashed: lists and arrays as tuples, sets as frozen sets."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return tuple(_frozen(v) for v in value)
-    return frozenset(value) if isinstance(value, set) else value
 
 
 def _printed(value: Any) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, product
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from ..validation import Array, real, slices, whole
 from .counts import CountKernel, ObjectKernel, count_matrix, distinct, require_few, symbols
 from .kernel import InvalidKernel, Objects, _set
-from .rules import nonnegative, row_kronecker
+from .rules import row_kronecker
 
 __all__ = ["Hamming", "Positions", "Spectrum", "Subsequence"]
 
@@ -217,40 +216,21 @@ class Aligned(CountKernel):
 
 @dataclass(frozen=True)
 class Positions(Aligned):
-    r"""$k(s, t) = \sum_i w_i\, [s_i = t_i]$: in how many positions two sequences agree (K11).
+    r"""$k(s, t) = \sum_i [s_i = t_i]$: in how many positions two sequences agree (K11).
 
     A function of this kernel's space adds up one effect per position; of `Positions() ** 2`, one effect for every pair
-    of positions as well, which is what proteins assembled from the blocks of several parents need. `weights` holds one
-    number $w_i \ge 0$ per position, `alphabet` all symbols that may occur: with it come the features, one for each
-    symbol at each position.
+    of positions as well, which is what proteins assembled from the blocks of several parents need. `alphabet` states
+    all symbols that may occur: with it come the features, one for each symbol at each position.
 
     >>> Positions()(["21311332"], ["21311332", "11111111", "22222222"])
     array([[8., 3., 2.]])
-    >>> Positions(weights=[4, 1, 1])(["121"], ["122"])
-    array([[5.]])
     """
 
-    weights: Sequence[float] | None = None
     alphabet: Sequence[Hashable] | None = None
+    tex = r"\sum_{{i}} \left[{{{x}}}_i = {{{z}}}_i\right]"
 
     def __post_init__(self) -> None:
         _set(self, alphabet=_alphabet(self.alphabet))
-        if self.weights is not None:
-            expected, law = "a list of numbers, one per position", "every weight must be >= 0 (rule 6.13)"
-            _set(self, weights=nonnegative(self.weights, "weights", expected, law))
-
-    def counts(self, obj: Any) -> Mapping[tuple[int, Hashable], float]:
-        """The square root of its weight for each symbol with its position."""
-        counts = super().counts(obj)
-        if self.weights is None:
-            return counts
-        if len(counts) != len(self.weights):
-            raise ValueError(f"the sequence has {len(counts)} symbols, but there are {len(self.weights)} weights")
-        return {(i, symbol): sqrt(self.weights[i]) for i, symbol in counts}
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        weight = "" if self.weights is None else r"w_i\, "
-        return rf"\sum_{{i}} {weight}\left[{{{x}}}_i = {{{z}}}_i\right]"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..validation import real
 from .counts import CountKernel, distinct
-from .kernel import NoFiniteFeatureMap, _set
+from .kernel import _set
 
 __all__ = ["BagOfWords", "TfIdf", "words"]
 
@@ -64,18 +64,17 @@ class TfIdf(CountKernel):
     r"""$k(d, d') = \sum_w \text{idf}_w^2\, \#_w(d)\, \#_w(d')$: words that few documents hold weigh more (B16).
 
     `TfIdf.fit(documents)` weighs the words by $\text{idf}_w = 1 + \log\frac{1 + n}{1 + n_w}$, where $n_w$ of the n
-    documents hold w. A word without a weight gets `unseen`, by default 0: it is passed over, and the words with a
-    weight are the features. `.normalized()` makes long and short documents comparable.
+    documents hold w. A word without a weight is passed over, and the words with a weight are the features.
+    `.normalized()` makes long and short documents comparable.
 
     >>> k = TfIdf.fit(["the cat", "the dog"])
     >>> k
-    TfIdf(idf={'cat': 1.4054651081081644, 'dog': 1.4054651081081644, 'the': 1.0}, unseen=0.0)
+    TfIdf(idf={'cat': 1.4054651081081644, 'dog': 1.4054651081081644, 'the': 1.0})
     >>> k.normalized()(["the cat"], ["the cat", "a cat", "the bird"]).round(3)
     array([[1.   , 0.815, 0.58 ]])
     """
 
     idf: Any  # a mapping from words to weights, kept as sorted pairs: hashable and comparable
-    unseen: float = 0.0
     tex = r"\sum_{{w}} \mathrm{{idf}}_w^2\, \#_w({x})\, \#_w({z})"
 
     def __post_init__(self) -> None:
@@ -88,16 +87,16 @@ class TfIdf(CountKernel):
         for word, weight in idf.items():
             _require_word(word, "each key of idf")
             idf[word] = real(weight, f"idf[{word!r}]", at_least=0)
-        _set(self, idf=tuple(sorted(idf.items())), unseen=real(self.unseen, "unseen", at_least=0))
+        _set(self, idf=tuple(sorted(idf.items())))
 
     @classmethod
-    def fit(cls, documents: Sequence[str], *, unseen: float = 0.0) -> TfIdf:
+    def fit(cls, documents: Sequence[str]) -> TfIdf:
         """The kernel with the weights that these documents give."""
         bags = BagOfWords().prepare(documents, "documents")
         holding = Counter(word for bag in bags for word in bag)
         if not holding:
             raise ValueError("documents hold no word at all: there is nothing to weight")
-        return cls({word: 1 + log((1 + len(bags)) / (1 + n)) for word, n in holding.items()}, unseen=unseen)
+        return cls({word: 1 + log((1 + len(bags)) / (1 + n)) for word, n in holding.items()})
 
     @cached_property
     def _weight(self) -> dict[str, float]:
@@ -105,16 +104,14 @@ class TfIdf(CountKernel):
 
     def counts(self, obj: str) -> Mapping[str, float]:
         """How often each word occurs, times its weight."""
-        weighted = {word: n * self._weight.get(word, self.unseen) for word, n in Counter(words(obj)).items()}
+        weighted = {word: n * self._weight.get(word, 0.0) for word, n in Counter(words(obj)).items()}
         return {word: value for word, value in weighted.items() if value}  # what has no weight needs no feature
 
     def parts(self) -> Sequence[str]:
-        if self.unseen:
-            raise NoFiniteFeatureMap(f"{self!r:.80} has a finite feature map only with unseen=0")
         return list(self._weight)
 
     def __repr__(self) -> str:
-        return f"TfIdf(idf={self._weight!r}, unseen={self.unseen!r})"
+        return f"TfIdf(idf={self._weight!r})"
 
 
 def _require_word(word: Any, name: str) -> None:
@@ -122,6 +119,4 @@ def _require_word(word: Any, name: str) -> None:
     if not isinstance(word, str):
         raise TypeError(f"{name} must be a word, got {word!r:.60}")
     if words(word) != [word]:
-        raise ValueError(
-            f"{name} must be one word as words() gives it, got {word!r:.60}: that gives {words(word)!r:.60}"
-        )
+        raise ValueError(f"{name} must be one word, got {word!r:.60}, of which words() makes {words(word)!r:.60}")

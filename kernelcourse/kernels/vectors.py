@@ -13,10 +13,10 @@ from .. import features as maps
 from ..seam import definition
 from ..validation import Array, points, real, whole
 from .kernel import InvalidKernel, NoFiniteFeatureMap, VectorKernel, _set
-from .rules import Constant, Exp, Normalized, On, Power, Product, Scaled, Sum, beyond_rounding, horner, inverse, number
+from .rules import Constant, Exp, Normalized, On, Power, Product, Scaled, Sum, horner, inverse, number
 
 __all__ = [
-    "Bilinear", "Cosine", "DotProduct", "Exponential", "Gaussian", "Laplacian", "Linear", "Matern", "Periodic",
+    "Bilinear", "Cosine", "DotProduct", "Gaussian", "Laplacian", "Linear", "Matern", "Periodic",
     "Polynomial", "Radial", "RationalQuadratic",
 ]  # fmt: skip
 
@@ -89,18 +89,12 @@ class Bilinear(VectorKernel):
         scale = max(float(np.abs(A).max()), np.finfo(float).tiny)
         if not np.allclose(A, A.T, rtol=0, atol=1e-12 * scale):
             raise InvalidKernel("x'Ax needs a symmetric A (rule 6.20), but A differs from its transpose")
-        smallest = float(np.linalg.eigvalsh(A)[0])
-        if smallest < -1e-12 * scale * len(A):
-            raise InvalidKernel(
-                f"x'Ax needs a positive semidefinite A (rule 6.20), but A has the eigenvalue {smallest:g}"
-            )
+        if (low := float(np.linalg.eigvalsh(A)[0])) < -1e-12 * scale * len(A):
+            raise InvalidKernel(f"x'Ax needs a positive semidefinite A (rule 6.20), but A has the eigenvalue {low:g}")
         _set(self, A=tuple(map(tuple, A.tolist())))  # hashable and comparable
 
     def prepare(self, X: Any, name: str = "X") -> Array:
-        X = points(X, name)
-        if X.shape[1] != len(self.A):
-            raise ValueError(f"{name} has {X.shape[1]} columns, but A is {len(self.A)} x {len(self.A)}")
-        return X
+        return points(X, name, columns=len(self.A))
 
     def formula(self, X: Array, Z: Array) -> Array:
         K = X @ np.array(self.A) @ Z.T
@@ -109,7 +103,8 @@ class Bilinear(VectorKernel):
     def diagonal(self, X: Array) -> Array:
         A = np.array(self.A)
         norms, terms = (np.einsum("ij,ij->i", Y @ B, Y) for Y, B in ((X, A), (np.abs(X), np.abs(A))))
-        return beyond_rounding(norms, terms)
+        lost = norms <= 16 * np.finfo(float).eps * terms  # in the rounding of the terms that they are sums of
+        return np.where(lost & np.isfinite(terms), 0.0, norms)
 
     def feature_rows(self, X: Array) -> Array:
         values, Q = np.linalg.eigh(np.array(self.A))
@@ -201,9 +196,6 @@ class Radial(VectorKernel):
     def diagonal(self, X: Array) -> Array:
         return np.ones(len(X))
 
-    def feature_rows(self, X: Array) -> Array:
-        raise NoFiniteFeatureMap(f"{self!r} has infinitely many features: no finite feature map gives it exactly")
-
 
 def squared_distances(X: Array, Z: Array) -> Array:
     r"""All $\lVert x_i - z_j\rVert^2$, column by column: nothing cancels, and no array is larger than the answer.
@@ -267,25 +259,7 @@ class Gaussian(Stationary):
         return np.exp(-squared_distances(X, Z) / (2 * sigma**2))
 
     def feature_rows(self, X: Array) -> Array:
-        raise NoFiniteFeatureMap(
-            f"{self!r} has infinitely many features; for the first of them: "
-            f"truncated_gaussian(X, sigma={self.sigma!r}, degree=...)"
-        )
-
-
-@dataclass(frozen=True)
-class Exponential(Stationary):
-    r"""$k(x, x') = \exp(-\lVert x - x'\rVert / \text{length})$: continuous, but with a kink at $x = x'$.
-
-    >>> Exponential(2.0)([[0.0]], [[2.0]]).round(4)
-    array([[0.3679]])
-    """
-
-    length: float = 1.0
-    tex = r"\exp\left(-\frac{{\lVert {x} - {z} \rVert}}{{{length}}}\right)"
-
-    def profile(self, r: Array) -> Array:
-        return np.exp(-r / self.length)
+        raise NoFiniteFeatureMap(f"{self!r} has no finite feature map, but truncated_gaussian has its first features")
 
 
 @dataclass(frozen=True)
@@ -311,8 +285,8 @@ class RationalQuadratic(Stationary):
 class Matern(Stationary):
     r"""$k = \frac{2^{1-\nu}}{\Gamma(\nu)} s^\nu K_\nu(s)$ with $s = \sqrt{2\nu}\,r/\text{length}$.
 
-    `nu` sets how often a function of the kernel's space can be differentiated: 1/2 is `Exponential`, and as it grows
-    the kernel tends to `Gaussian(length)`.
+    `nu` sets how often a function of the kernel's space can be differentiated: 1/2 gives $\exp(-r/\text{length})$,
+    which has a kink at 0, and as it grows the kernel tends to `Gaussian(length)`.
 
     >>> Matern(1.0, nu=1.5)([[0.0]], [[1.0]]).round(4)
     array([[0.4834]])
@@ -324,9 +298,7 @@ class Matern(Stationary):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.nu > 100:
-            raise ValueError(
-                f"nu must be at most 100, got {self.nu:g}: beyond, Gaussian(sigma={self.length:g}) is the same"
-            )
+            raise ValueError(f"nu must be at most 100, got {self.nu:g}: use Gaussian({self.length:g}), its limit")
 
     def profile(self, r: Array) -> Array:
         s = np.minimum(np.sqrt(2 * self.nu) * (r / self.length), 800.0)  # beyond, exp(-s) is 0 and inf * 0 would be NaN
@@ -436,7 +408,7 @@ def falling(kernel: Any) -> Falling | None:
     subclass may compute anything.
     """
     kind = type(kernel)
-    if kind in (Gaussian, Exponential, RationalQuadratic, Matern):
+    if kind in (Gaussian, RationalQuadratic, Matern):
         return Falling("euclidean")
     if kind is Laplacian:
         return Falling("cityblock")

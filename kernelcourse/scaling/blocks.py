@@ -16,7 +16,7 @@ from ..linalg import conjugate_gradients
 from ..seam import definition
 from ..validation import Array, real, slices, vector, warn, whole
 
-__all__ = ["cg_ridge", "gram_product"]
+__all__ = ["cg_ridge"]
 
 MEMORY = 256 * 2**20
 _CACHE = 6 * 2**20  # of the processor's cache, for one block
@@ -24,7 +24,7 @@ _COPIES = 4  # arrays of a block's size that a kernel's formula may hold at once
 
 
 def row_bytes(columns: int) -> int:
-    """How many bytes a row of so many kernel values takes, the temporaries of a formula included."""
+    """The bytes that a row of `columns` kernel values takes, the temporaries of a formula included."""
     return 8 * columns * _COPIES
 
 
@@ -53,28 +53,6 @@ def sum_over_blocks(
     return work((block, features.rows(P[block])) for block in row_blocks(len(P), features.m, memory=memory))
 
 
-def gram_product(kernel: Kernel, X: Any, Z: Any, a: Any, *, memory: int = MEMORY) -> Array:
-    r"""$k(X, Z)\, a$, block by block of rows: the matrix is never formed (lecture B, eq. 11, for many points).
-
-    `a` may have a column for each of several outputs.
-
-    >>> from kernelcourse.kernels import Linear
-    >>> gram_product(Linear(), [[1.0], [2.0], [3.0]], [[1.0], [10.0]], [1.0, 1.0])
-    array([11., 22., 33.])
-    """
-    return kernel.times(X, Z, a, entries=_entries(len(Z), memory))
-
-
-def _entries(columns: int, memory: int) -> int:
-    """How many kernel values are there at a time, in rows of so many."""
-    return columns * (block_rows(columns, memory=memory) and memory // row_bytes(columns))
-
-
-def product(kernel: Kernel, P: Any, Q: Any, a: Array, *, memory: int) -> Array:
-    """`gram_product` of prepared points."""
-    return kernel.expand(P, Q, a, entries=_entries(len(Q), memory))
-
-
 def cg_ridge(
     kernel: Kernel, X: Any, t: Any, *, ridge: float, tol: float = 1e-8, max_iterations: int = 1000, memory: int = MEMORY
 ) -> tuple[Array, int]:
@@ -89,18 +67,14 @@ def cg_ridge(
     >>> cg_ridge(Linear(), [[1.0], [2.0]], [3.0, 6.0], ridge=5.0)
     (array([0.3, 0.6]), 1)
     """
-    return cg_weights(kernel, prepared(kernel, X), t, ridge, tol=tol, max_iterations=max_iterations, memory=memory)
-
-
-def cg_weights(
-    kernel: Kernel, P: Any, t: Any, ridge: float, *, tol: float, max_iterations: int, memory: int
-) -> tuple[Array, int]:
-    """`cg_ridge` for prepared points."""
+    P = prepared(kernel, X)
     t, ridge = vector(t, "t", length=len(P)), real(ridge, "ridge", above=0)
     tol, max_iterations = real(tol, "tol", above=0), whole(max_iterations, "max_iterations", at_least=1)
+    block_rows(len(P), memory=memory)  # which refuses a memory that has no room for one row
+    entries = len(P) * (memory // row_bytes(len(P)))
 
     def times(a: Array) -> Array:
-        return product(kernel, P, P, a, memory=memory) + ridge * a
+        return kernel.expand(P, P, a, entries=entries) + ridge * a
 
     a, residuals = conjugate_gradients(times, t, iterations=max_iterations, tol=tol)
     if residuals and residuals[-1] > tol:

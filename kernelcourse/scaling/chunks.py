@@ -9,13 +9,14 @@ first, on the number of workers, or on a worker that died and whose chunks were 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from ..validation import signs, vector
+from .blocks import sum_over_blocks
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 _FAN_IN = 8  # partial sums that one task adds
@@ -80,13 +81,13 @@ def _refuse_strange_chunks(array: Any, name: str) -> None:
         raise ValueError(f"{name} has 0 sample(s) ({found}) while a minimum of 1 is required.")
 
 
-def map_sum(function: Callable[[Any, Any, Any], Sequence[Any]], features: Any, X: Any, y: Any) -> list[Any]:
-    """The entrywise sum of `function(features, P, y)` over all chunks of rows of X; P are those of one, prepared."""
+def map_sum(work: Callable[..., tuple[Any, ...]], features: Any, X: Any, y: Any, *, memory: int) -> list[Any]:
+    """What `work` sums up over blocks of rows and their targets, over all chunks; points that are here are prepared."""
     if not is_dask(X):
-        return list(function(features, X, y))
+        return list(sum_over_blocks(lambda blocks: work(blocks, y), features, X, memory=memory))
     import dask
 
-    shared = dask.delayed((function, features), traverse=False)  # one copy for all chunks, with landmarks and weights
+    shared = dask.delayed((work, features, memory), traverse=False)  # one copy for all chunks, landmarks and weights
     task, add = dask.delayed(_on_chunk), dask.delayed(_added)
     first = np.cumsum([0, *X.chunks[0]])
     chunks = zip(X.to_delayed().ravel(), y.to_delayed().ravel(), X.chunks[0], first, strict=False)
@@ -128,10 +129,10 @@ def distinct(y: Any) -> np.ndarray:
     return np.unique(np.concatenate([chunk for chunk in found if len(chunk)]))
 
 
-def _on_chunk(shared: tuple[Callable[..., Any], Any], X: Any, y: Any, first: int) -> list[Any]:
-    function, features = shared
+def _on_chunk(shared: tuple[Callable[..., Any], Any, int], X: Any, y: Any, first: int) -> list[Any]:
+    work, features, memory = shared
     try:
-        return list(function(features, features.prepare(X), vector(y, "y")))
+        return map_sum(work, features, features.prepare(X), vector(y, "y"), memory=memory)
     except (ValueError, TypeError, OverflowError) as error:
         raise type(error)(f"in the chunk of rows {first} to {first + len(X) - 1}: {error}") from error
 

@@ -15,66 +15,20 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ..estimators.base import (
-    Classifier,
-    Estimator,
-    ProbabilisticClassifier,
-    Regressor,
-    a_kernel,
-    prepared,
-    side_by_side,
-)
+from ..estimators.base import Classifier, Estimator, ProbabilisticClassifier, Regressor, a_kernel, side_by_side
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Gaussian
 from ..seam import definition
 from ..validation import Array, generator, real, warn, whole
-from .blocks import MEMORY, cg_weights, product, row_blocks
+from .blocks import MEMORY, row_blocks
 from .chunks import by_chunks, dask_rows, dask_vector, distinct, gather, is_dask
 from .maps import GramError, draw_features, gram_error
 from .models import NewtonFit, falkon, feature_logistic, feature_ridge, feature_svm
 
 __all__ = [
-    "CGRidge", "Falkon", "FourierLogisticRegression", "FourierRidge", "FourierSVM", "NystromLogisticRegression",
+    "Falkon", "FourierLogisticRegression", "FourierRidge", "FourierSVM", "NystromLogisticRegression",
     "NystromRidge", "NystromSVM",
 ]  # fmt: skip
-
-
-@dataclass(eq=False, repr=False)
-class CGRidge(Regressor):
-    r"""Exact kernel ridge regression by conjugate gradients: $(K + \text{ridge}\, I)\, a = t$, and K is never formed.
-
-    What `KernelRidge` finds, in memory for a block of rows; the time stays $O(n^2)$, for each iteration. Fitted: `a_`,
-    `X_`, `n_iter_`.
-
-    >>> from kernelcourse import Linear
-    >>> CGRidge(Linear(), ridge=5.0).fit([[1.0], [2.0]], [3.0, 6.0]).predict([[3.0]]).round(6)
-    array([4.5])
-    """
-
-    kernel: Kernel = Gaussian(1.0)
-    ridge: float = 1.0
-    tol: float = 1e-8
-    max_iterations: int = 1000
-    memory: int = MEMORY
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Conjugate gradients to a relative residual of `tol`."""
-        if is_dask(X):
-            raise TypeError("CGRidge needs every pair of points: pass X.compute(), or use NystromRidge or Falkon")
-        self.memory_ = whole(self.memory, "memory", at_least=1)
-        X = self._training_points(X)
-        self._P = P = prepared(self.kernel_, X)
-        t = self._numbers(y, len(P))
-        self.a_, self.n_iter_ = cg_weights(
-            self.kernel_, P, t, self.ridge, tol=self.tol, max_iterations=self.max_iterations, memory=self.memory_
-        )
-        return self
-
-    @by_chunks
-    def predict(self, X: Any) -> Any:
-        r"""$y(x) = \sum_n a_n k(x_n, x)$, in blocks of rows."""
-        X = self._test_points(X)
-        return product(self.kernel_, prepared(self.kernel_, X), self._P, self.a_, memory=self.memory_)
 
 
 class Model(NamedTuple):

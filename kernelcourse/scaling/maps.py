@@ -13,7 +13,7 @@ import numpy as np
 
 from ..estimators.base import gram, prepared, take
 from ..kernels.kernel import Kernel
-from ..kernels.vectors import Exponential, Gaussian, Laplacian, Matern, RationalQuadratic
+from ..kernels.vectors import Gaussian, Laplacian, Matern, RationalQuadratic
 from ..linalg import cholesky, triangular_solve
 from ..validation import Array, choice, generator, owned, points, whole
 from . import landmarks as choose
@@ -22,7 +22,7 @@ from .chunks import gather, is_dask
 __all__ = ["FourierFeatures", "GramError", "LandmarkFeatures", "gram_error", "random_fourier"]
 
 _ENOUGH = 1000
-_POOL = 20_000  # k-means++ and leverage scores choose among so many points drawn uniformly, or 10 m if that is more
+_POOL = 20_000  # k-means++ and leverage scores choose among this many points drawn uniformly, or 10 m if more
 
 
 class FeatureMap(Protocol):
@@ -103,10 +103,7 @@ class FourierFeatures(FeatureMap):
         return 2 * self.frequencies.shape[1]
 
     def prepare(self, X: Any) -> Array:
-        X, d = points(X), len(self.frequencies)
-        if X.shape[1] != d:
-            raise ValueError(f"X has {X.shape[1]} columns, but the frequencies were drawn for {d}")
-        return X
+        return points(X, columns=len(self.frequencies))
 
     def rows(self, P: Array) -> Array:
         """The cosines, then the sines."""
@@ -128,7 +125,7 @@ def random_fourier(kernel: Any, d: int, m: int, *, rng: Any = None) -> FourierFe
 
     By Bochner's theorem $k(x - z) = \mathrm{E} \cos \omega^\top (x - z)$ for $\omega$ drawn from the kernel's spectral
     density, and $\cos(\alpha - \beta) = \cos\alpha \cos\beta + \sin\alpha \sin\beta$. The estimate is unbiased, and
-    its variance falls like 1/m. The densities: normal for `Gaussian`, Student's t for `Matern` and `Exponential`,
+    its variance falls like 1/m. The densities: normal for `Gaussian`, Student's t for `Matern`,
     Cauchy in each coordinate for `Laplacian`, a mixture of normals for `RationalQuadratic`.
 
     >>> from kernelcourse.kernels import Gaussian
@@ -144,17 +141,14 @@ def random_fourier(kernel: Any, d: int, m: int, *, rng: Any = None) -> FourierFe
     kind = type(kernel)  # not a subclass, which may compute anything
     if kind is Gaussian:
         return FourierFeatures(normal / kernel.sigma)
-    if kind in (Matern, Exponential):
-        nu = kernel.nu if kind is Matern else 0.5
+    if kind is Matern:
+        nu = kernel.nu
         return FourierFeatures(normal / np.sqrt(rng.chisquare(2 * nu, size=half) / (2 * nu)) / kernel.length)
     if kind is RationalQuadratic:
         return FourierFeatures(normal * np.sqrt(rng.gamma(kernel.alpha, 1 / kernel.alpha, size=half)) / kernel.length)
     if kind is Laplacian:
         return FourierFeatures(rng.standard_cauchy(size=(d, half)) / kernel.h)
-    raise ValueError(
-        f"no spectral density is known for {kernel!r:.80}: random Fourier features are available for "
-        "Gaussian, Exponential, Matern, RationalQuadratic and Laplacian. Landmarks work with every kernel"
-    )
+    raise ValueError(f"no spectral density is known for {kernel!r:.80}: take landmarks, which suit every kernel")
 
 
 def draw_features(

@@ -17,36 +17,22 @@ import numpy as np
 from ..algorithms.logistic import logistic
 from ..algorithms.newton import newton
 from ..linalg import add_squares, cholesky, cholesky_solve, conjugate_gradients, triangular_solve
-from ..validation import Array, real, vector, warn, whole
-from .blocks import MEMORY, Rows, sum_over_blocks
+from ..validation import Array, real, warn, whole
+from .blocks import MEMORY, Rows
 from .chunks import is_dask, labels, map_sum, numbers
 from .maps import FeatureMap
 
-__all__ = ["FalkonFit", "NewtonFit", "falkon", "feature_logistic", "feature_ridge", "feature_svm", "normal_equations"]
+__all__ = ["FalkonFit", "NewtonFit", "falkon", "feature_logistic", "feature_ridge", "feature_svm"]
 
 
-def normal_equations(features: FeatureMap, X: Any, t: Any, *, memory: int = MEMORY) -> tuple[Array, Array]:
-    r"""$\Phi^\top\Phi$ (its lower triangle; the rest is not touched) and $\Phi^\top t$, block by block of rows.
-
-    >>> from kernelcourse import LandmarkFeatures, Linear
-    >>> normal_equations(LandmarkFeatures(Linear(), [[1.0]]), np.array([[1.0], [2.0]]), np.array([3.0, 6.0]))
-    (array([[5.]]), array([15.]))
-    """
-    P = features.prepare(X)
-    G, b = _normal_terms(features, P, vector(t, "t", length=len(P)), memory=memory)
+def _normal_terms(blocks: Iterable[Rows], t: Array, *, m: int) -> tuple[Array, Array]:
+    r"""$\Phi^\top\Phi$, its lower triangle, and $\Phi^\top t$."""
+    G, b = np.zeros((m, m), order="F"), np.zeros(m)
+    for block, Phi in blocks:
+        add_squares(G, Phi)
+        b += t[block] @ Phi
+        del Phi  # makes room for the next block
     return G, b
-
-
-def _normal_terms(features: FeatureMap, P: Any, t: Array, *, memory: int) -> tuple[Any, ...]:
-    def work(blocks: Iterable[Rows]) -> tuple[Array, Array]:
-        G, b = np.zeros((features.m, features.m), order="F"), np.zeros(features.m)
-        for block, Phi in blocks:
-            add_squares(G, Phi)
-            b += t[block] @ Phi
-            del Phi  # makes room for the next block
-        return G, b
-
-    return sum_over_blocks(work, features, P, memory=memory)
 
 
 def _prepared(features: FeatureMap, X: Any) -> Any:
@@ -70,7 +56,7 @@ def feature_ridge(features: FeatureMap, X: Any, t: Any, *, ridge: float, memory:
     array([1.5])
     """
     X, t, ridge = _prepared(features, X), numbers(t, X), real(ridge, "ridge", above=0)
-    G, b = map_sum(partial(_normal_terms, memory=memory), features, X, t)
+    G, b = map_sum(partial(_normal_terms, m=features.m), features, X, t, memory=memory)
     P = features.penalty()
     # The eigenvalues of K~ = Phi P^-1 Phi' are about those of P times n / m; its trace bounds the largest.
     condition = np.trace(G) / max(np.trace(P), np.finfo(float).tiny) / ridge
@@ -126,27 +112,23 @@ def falkon(
     def times(beta: Array) -> Array:
         u = triangular_solve(A, beta, transposed=True)
         w = triangular_solve(L, u, transposed=True)
-        (product,) = map_sum(partial(_round_trip, w=w, memory=memory), features, P, t)
+        (product,) = map_sum(partial(_round_trip, w=w, m=m), features, P, t, memory=memory)
         return triangular_solve(A, triangular_solve(L, product) + ridge * u)
 
-    (target,) = map_sum(partial(_round_trip, w=None, memory=memory), features, P, t)
+    (target,) = map_sum(partial(_round_trip, w=None, m=m), features, P, t, memory=memory)
     target = triangular_solve(A, triangular_solve(L, target))
     beta, residuals = conjugate_gradients(times, target, iterations=iterations, tol=tol)
     w = triangular_solve(L, triangular_solve(A, beta, transposed=True), transposed=True)
     return FalkonFit(w, len(residuals), residuals)
 
 
-def _round_trip(features: FeatureMap, P: Any, t: Any, *, w: Array | None, memory: int) -> tuple[Any, ...]:
+def _round_trip(blocks: Iterable[Rows], t: Array, *, w: Array | None, m: int) -> tuple[Array]:
     r"""$K_{ZX} K_{XZ}\, w$, for which each block of kernel values serves twice; without a w $K_{ZX}\, t$."""
-
-    def work(blocks: Iterable[Rows]) -> tuple[Array]:
-        product = np.zeros(features.m)
-        for block, Phi in blocks:
-            product += (t[block] if w is None else Phi @ w) @ Phi
-            del Phi  # makes room for the next block
-        return (product,)
-
-    return sum_over_blocks(work, features, P, memory=memory)
+    product = np.zeros(m)
+    for block, Phi in blocks:
+        product += (t[block] if w is None else Phi @ w) @ Phi
+        del Phi  # makes room for the next block
+    return (product,)
 
 
 Loss = Callable[[Array], tuple[Array, Array, Array]]  # of margins z: value, slope and curvature at each
@@ -234,7 +216,7 @@ def _newton(
         """The objective, its gradient and its second derivative, lower triangle, in one pass over the points."""
         nonlocal passes
         passes += 1
-        value, slope, H = map_sum(partial(_newton_terms, loss=loss, w=w, memory=memory), features, X, y)
+        value, slope, H = map_sum(partial(_newton_terms, loss=loss, w=w), features, X, y, memory=memory)
         Pw = P @ w
         return float(value + ridge / 2 * (w @ Pw)), slope + ridge * Pw, H
 
@@ -252,16 +234,13 @@ def _newton(
     return NewtonFit(w, passes, objective), passes < most
 
 
-def _newton_terms(features: FeatureMap, P: Any, y: Any, *, loss: Loss, w: Array, memory: int) -> tuple[Any, ...]:
-    def work(blocks: Iterable[Rows]) -> tuple[float, Array, Array]:
-        value, gradient, H = 0.0, np.zeros(len(w)), np.zeros((len(w), len(w)), order="F")
-        for block, Phi in blocks:
-            values, slopes, curvatures = loss(y[block] * (Phi @ w))
-            value += float(values.sum())
-            gradient += (y[block] * slopes) @ Phi
-            bent = curvatures > 0
-            add_squares(H, Phi[bent] * np.sqrt(curvatures[bent])[:, None])
-            del Phi  # makes room for the next block
-        return value, gradient, H
-
-    return sum_over_blocks(work, features, P, memory=memory)
+def _newton_terms(blocks: Iterable[Rows], y: Array, *, loss: Loss, w: Array) -> tuple[float, Array, Array]:
+    value, gradient, H = 0.0, np.zeros(len(w)), np.zeros((len(w), len(w)), order="F")
+    for block, Phi in blocks:
+        values, slopes, curvatures = loss(y[block] * (Phi @ w))
+        value += float(values.sum())
+        gradient += (y[block] * slopes) @ Phi
+        bent = curvatures > 0
+        add_squares(H, Phi[bent] * np.sqrt(curvatures[bent])[:, None])
+        del Phi  # makes room for the next block
+    return value, gradient, H

@@ -302,7 +302,7 @@ def test_a_bad_gram_matrix_is_named(fit):
         (lambda: perceptron_loss_subgradient([1.0, 2.0], K2, [1, 2]), "y must hold the labels"),
         (lambda: minimise_perceptron_loss(K2, [1, -1], step=0.0, epochs=1), "step must be"),
         (lambda: minimise_perceptron_loss(K2, [1, -1], step=1.0, epochs=0), "epochs must be"),
-        (lambda: novikoff_bound(K2, [1, -1], [1.0, 1.0]), r"c must separate.*point 1 with label -1 has score 1"),
+        (lambda: novikoff_bound(K2, [1, -1], [1.0, 1.0]), r"c must separate.*point 1, label -1, scores 1"),
         (lambda: novikoff_bound(K2, [1, -1], [0.0, 0.0]), "c must separate"),
     ],
 )

@@ -336,7 +336,7 @@ K2 = np.eye(2)
         (lambda: dual_objective([1.0, 2.0], K2, [1.0, 2.0], ridge=-1.0), "ridge must be"),
         (lambda: dual_gradient([1.0, 2.0], K2, [1.0], ridge=1.0), "t has 1 entries"),
         (lambda: dual_gradient([1.0, 2.0], K2, [1.0, 2.0], ridge=-1.0), "ridge must be"),
-        (lambda: predict(np.ones((2, 3)), [1.0, 2.0]), r"K_test has shape \(2, 3\), but a has 2 weights"),
+        (lambda: predict(np.ones((2, 3)), [1.0, 2.0]), r"K_test must have 2 columns, got shape \(2, 3\)"),
         (lambda: ridge_from_mean_risk(-1.0, n=2), "lam must be"),
         (lambda: ridge_from_mean_risk(1.0, n=0), "n must be"),
         (lambda: ridge_from_gamma(-1.0, ell=2), "gamma must be"),
@@ -347,7 +347,7 @@ K2 = np.eye(2)
         (lambda: dual_weights_with_offset(K2, [1.0, 2.0], ridge=-1.0), "ridge must be"),
         (lambda: centred_with_bias([[1.0], [2.0]], [1.0]), "t has 1 entries"),
         (lambda: centred_with_bias([1.0, 2.0], [1.0, 2.0]), "X must be 2-D"),
-        (lambda: centred_with_bias([[1.0], [2.0]], [1.0, 2.0]).extend([[1.0, 2.0]]), "Z has 2 columns"),
+        (lambda: centred_with_bias([[1.0], [2.0]], [1.0, 2.0]).extend([[1.0, 2.0]]), "Z must have 1 column, got"),
     ],
 )
 def test_bad_input_is_named(call, message):

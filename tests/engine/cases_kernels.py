@@ -4,7 +4,6 @@ import numpy as np
 
 from kernelcourse import (
     BagOfWords,
-    Exponential,
     Gaussian,
     Laplacian,
     Linear,
@@ -91,7 +90,7 @@ CASES = {
     "Gaussian.formula": formula(*map(Gaussian, (0.7, 1e-200, 1e-3, 1e3, 1e200))),
     "Laplacian.formula": formula(*map(Laplacian, (1.5, 1e-310, 1e-3, 1e3, 1e300))),
     "Radial.formula": formula(
-        Exponential(0.8), Exponential(1e-300), Matern(1.0, nu=2.5), RationalQuadratic(1.0, alpha=1e5), Triangle()
+        Matern(0.8, nu=0.5), Matern(1e-300, nu=0.5), Matern(1.0, nu=2.5), RationalQuadratic(1.0, alpha=1e5), Triangle()
     ),
     "Polynomial.formula": formula(Polynomial(1), Polynomial(2), Polynomial(3, offset=0.0), Polynomial(5, offset=1e-3)),
     "Power.value": powers,

@@ -11,7 +11,6 @@ from kernelcourse import (
     Bilinear,
     Constant,
     Cosine,
-    Exponential,
     Gaussian,
     InvalidKernel,
     Kernel,
@@ -22,7 +21,6 @@ from kernelcourse import (
     Periodic,
     Polynomial,
     RationalQuadratic,
-    Spectrum,
     is_psd,
 )
 from kernelcourse.seam import engine
@@ -72,7 +70,7 @@ def test_half_integers_have_a_closed_form(nu):
 def test_without_scipy_a_matern_kernel_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.special", None)
     with engine("off"):
-        np.testing.assert_allclose(Matern(1.0, nu=0.5)(X), Exponential(1.0)(X))
+        np.testing.assert_allclose(Matern(1.0, nu=0.5)(X), np.exp(-np.linalg.norm(X[:, None] - X, axis=2)))
         with pytest.raises(ImportError, match=r"nu=0.9\) needs scipy; without it nu must be 1/2, 3/2"):
             Matern(1.0, nu=0.9)(X)
 
@@ -167,8 +165,6 @@ def test_a_broken_rule_is_named(broken, rule):
         lambda: Bilinear(np.eye(2))(X),
         lambda: Linear().weighted(lambda X: [1.0, 2.0])(X),
         lambda: Linear().after(lambda x: np.nan)(X),
-        lambda: Linear().centered([]),
-        lambda: Spectrum(2).centered("word"),
     ],
 )
 def test_bad_parameters_are_refused(broken):
@@ -240,7 +236,7 @@ def test_integer_input_does_not_wrap_around():
 def test_distances_survive_far_from_the_origin():
     far = 1e8 + np.array([[0.0], [1.0]])
     np.testing.assert_allclose(Gaussian(1.0)(far), Gaussian(1.0)(far - 1e8))
-    np.testing.assert_allclose(Exponential(1.0)(far, far.copy()), Exponential(1.0)(far - 1e8))
+    np.testing.assert_allclose(Matern(1.0, nu=0.5)(far, far.copy()), Matern(1.0, nu=0.5)(far - 1e8))
 
 
 def test_extreme_widths_stay_finite():
@@ -299,15 +295,9 @@ def test_a_matrix_that_a_formula_keeps_is_not_overwritten():
     np.testing.assert_array_equal(kept, Gaussian(1.0)(X))
 
 
-@pytest.mark.parametrize(
-    ("k", "points"),
-    [
-        (Bilinear([[1.0, 1 / 3], [1 / 3, 1 / 9]]), [[0.7, -2.1], [0.1, -0.3]]),
-        (Linear().centered([[0.1, 0.3], [0.5, 0.8], [0.6, 0.7]]), [[0.4, 0.6]]),
-    ],
-)
-def test_a_norm_below_rounding_is_none(k, points):
-    np.testing.assert_array_equal(k.normalized()(points), np.zeros((len(points), len(points))))
+def test_a_norm_below_rounding_is_none():
+    k, points = Bilinear([[1.0, 1 / 3], [1 / 3, 1 / 9]]), [[0.7, -2.1], [0.1, -0.3]]
+    np.testing.assert_array_equal(k.normalized()(points), np.zeros((2, 2)))
     np.testing.assert_array_equal(k.normalized().diag(points), np.zeros(len(points)))
     with pytest.raises(OverflowError, match=r"too large for a float at X\[1\]"):
         k([[1.0, 2.0], [1e200, 1e200]])

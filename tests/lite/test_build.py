@@ -282,9 +282,8 @@ line.set_label("b")
 with plt.style.context("ggplot"):
     plt.legend(); plt.show()
 X, y = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), np.array([-1, 1, 1])
-plots.decision_regions(lambda Z: Z.sum(axis=1) - 1, X, y, support=[0, 1], bayes=lambda Z: Z[:, 0] - 1)
+plots.decision_regions(lambda Z: Z.sum(axis=1) - 1, X, y, bayes=lambda Z: Z[:, 0] - 1)
 plots.gram_heatmap(np.eye(3))
-plots.fit_1d(lambda Z: Z[:, 0], [0.0, 1.0], [0.1, 0.9])
 plots.loglog_times([10, 100], {"dual": [1e-3, 1.0]})
 """
 

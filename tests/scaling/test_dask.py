@@ -10,7 +10,6 @@ import scipy.sparse
 from sklearn.base import clone, is_regressor
 
 from kernelcourse import (
-    CGRidge,
     Falkon,
     FourierLogisticRegression,
     FourierRidge,
@@ -78,8 +77,6 @@ def test_regressors_score_and_report_on_dask_arrays():
     model = NystromRidge(Gaussian(1.0), m=40).fit(chunks, targets)
     assert model.score(chunks, targets) == pytest.approx(model.score(X, t))
     assert model.gram_error(chunks, sample=50).relative == pytest.approx(model.gram_error(X, sample=50).relative, rel=1)
-    exact = CGRidge(Gaussian(1.0)).fit(X, t)
-    close(exact.predict(chunks).compute(), exact.predict(X))
 
 
 def test_no_task_holds_more_than_a_chunk():
@@ -146,8 +143,6 @@ def test_a_landmark_that_is_no_number_is_named():
 def test_other_bad_requests():
     with pytest.raises(ValueError, match="got 401 landmarks for n_samples=400"):
         NystromRidge(m=401).fit(da.from_array(X), t)
-    with pytest.raises(TypeError, match="every pair"):
-        CGRidge().fit(da.from_array(X), t)
     with pytest.raises(ValueError, match="one class"):
         NystromSVM(m=10).fit(da.from_array(X), np.zeros(400, dtype=int))
     with pytest.raises(ValueError, match="expecting 3 features"):

@@ -17,9 +17,9 @@ def used_names(page: str) -> set[str]:
 
     >>> sorted(used_names("See {lib}`Kernel.exp` and {lib}`the fit <KernelRidge>`."))
     ['KernelRidge', 'exp']
-    >>> cell = "```{code-cell} python3\\nfrom kernelcourse import Gaussian, plots\\nplots.fit_1d(f)\\n```\\n"
+    >>> cell = "```{code-cell} python3\\nfrom kernelcourse import Gaussian, plots\\nplots.slope(f)\\n```\\n"
     >>> sorted(used_names(cell))
-    ['Gaussian', 'fit_1d', 'plots']
+    ['Gaussian', 'plots', 'slope']
     """
     names = {part for link in LINK.findall(page) for part in link.split(".")[-1:]}
     for cell in CELL.findall(page):
