@@ -85,7 +85,10 @@ def mathml(latex: str, *, display: bool) -> str:
 
 
 def visit_inline(writer: Any, node: nodes.math) -> None:
-    writer.body.append(mathml(node.astext(), display=False))
+    """A formula and what touches it (formulas.py), which stay on one line."""
+    before, after = (writer.encode(node.get(side, "")) for side in ("before", "after"))
+    formula = before + mathml(node.astext(), display=False) + after
+    writer.body.append(f'<span class="together">{formula}</span>' if before or after else formula)
     raise nodes.SkipNode
 
 
@@ -100,17 +103,19 @@ def visit_display(writer: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+SAME_ID = re.compile(r'(<image [^>]*?) id="[^"]*"')  # matplotlib gives equal maps, such as the keys of two panels, one name
 STYLES = {"_static/basic.css", "_static/epub.css", "_static/pygments.css", "_static/reading.css"}
 REPAIRS = [  # of pages: what a reading device does not know, or may not get
     (re.compile(r"<noscript>.*?</noscript>", re.DOTALL), ""),
     (
         re.compile(
-            r'<link rel="stylesheet"[^>]*href="(?:\.\./)*(?!_static/(?:basic|epub|pygments|reading)\.css)[^>]*>'
+            r'<link rel="stylesheet"[^>]*href="(?!(?:\.\./)*_static/(?:basic|epub|pygments|reading)\.css)[^>]*>'
         ),
         "",
     ),
     (re.compile(r"<svg.*?</svg>", re.DOTALL), ""),  # the arrows of what unfolds
-    (re.compile(r'<p class="(?:collapsed|expanded) admonition-title">(.*?)</p>'), r"<span>\1 </span>"),
+    (re.compile(r'<p class="collapsed admonition-title">(.*?)</p>'), r"<span>\1</span>"),
+    (re.compile(r'<p class="expanded admonition-title">.*?</p>'), ""),
 ]
 
 
@@ -134,7 +139,8 @@ class EpubOfFolders(Epub3Builder):
                 with_formulas.add(path.relative_to(out).as_posix())
         for path in out.glob("_images/*.svg"):
             text = re.sub(r"<!DOCTYPE.*?>", "", path.read_text(encoding="utf-8"), count=1, flags=re.DOTALL)
-            path.write_text(re.sub(r'<path id="([^"]*)"([^>]*?)/>', _with_outline, text), encoding="utf-8")
+            text = re.sub(r'<path id="([^"]*)"([^>]*?)/>', _with_outline, text)
+            path.write_text(SAME_ID.sub(r"\1", text), encoding="utf-8")
         self.files = [file for file in self.files if not file.endswith(".css") or file in STYLES]
         content = out / "content.opf"
         lines = []
