@@ -84,13 +84,15 @@ def _squeeze(figure: Figure, ax: Axes) -> bool:
         at, box = ax.transData.transform((x, 0))[0], _extent(text)
         ends.append((x, at - box.x0, box.x1 - at))
     pairs = [(right[0] - left[0], left[1] + right[2]) for left in ends for right in ends if right[0] > left[0]]
-    unit = min((width - 2 * edge - pixels) / apart for apart, pixels in pairs)  # pixels: the most that all have room for
+    unit = min(((width - 2 * edge - pixels) / apart for apart, pixels in pairs), default=0)  # pixels: room for all
+    if unit <= 0:
+        return False
     start = min(x - (pixels + edge) / unit for x, pixels, _ in ends)
     ax.set_xlim(start, start + width / unit)
     figure.draw_without_rendering()
     boxes = [_extent(text) for text in texts]
     shared = [Bbox.intersection(a, b) for a, b in combinations(boxes, 2)]
-    return unit > 0 and not any(box is not None and min(box.width, box.height) > edge for box in shared)
+    return not any(box is not None and min(box.width, box.height) > edge for box in shared)
 
 
 def _extent(text: Text) -> Bbox:
