@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from copy import deepcopy
 from pathlib import Path
@@ -65,9 +66,19 @@ def link_index(app: Sphinx, doctree: nodes.document) -> None:
         last["entries"].append(("Index", "genindex"))
 
 
+def digest_of_styles(app: Sphinx) -> str:
+    """A digest of what all pages share: style sheets, scripts, templates."""
+    digest = hashlib.sha256()
+    for folder in [*app.config.html_static_path, *app.config.templates_path]:
+        for path in sorted(path for path in Path(app.srcdir, folder).rglob("*") if path.is_file()):
+            digest.update(f"{path.name} ".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
 def rewrite_where_needed(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Titles, labels and numbers of a page appear on other pages: when one has changed, all pages are written again."""
+    """When a title, a label or a number has changed, which other pages show, or a style sheet: all pages once more."""
     shown_elsewhere = (
+        digest_of_styles(app),
         {docname: title.astext() for docname, title in env.titles.items()},
         deepcopy(env.domaindata["std"]),
         deepcopy(env.toc_secnumbers),
