@@ -1,8 +1,8 @@
 """A second form of every figure, for phones: narrow, with stacked panels and letters as large as on a desk.
 
 An IPython extension. It shows a figure as SVG, with the narrow form in the metadata of the output, where
-book/_ext/coursebook/figures.py looks for it. A drawing, which has neither numbered axes nor titles, keeps its letters and
-loses some of the room between them.
+book/_ext/coursebook/figures.py looks for it. A drawing, which has neither numbered axes nor titles, keeps its letters
+and loses some of the room between them.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def desk(new_window):
 @pytest.mark.parametrize("section", sections(), ids=lambda page: page.stem)
 def test_no_two_screens_without_a_picture(html, desk, section):
     desk.goto((html / section.relative_to(ROOT).with_suffix(".html")).as_uri())
-    desk.wait_for_function("() => [...document.querySelectorAll('.lab')].every((box) => box.querySelector('svg, canvas'))")
+    desk.wait_for_function("() => [...document.querySelectorAll('.lab')].every((box) => box.querySelector('svg'))")
     found = stretches(**desk.evaluate(SHOWN))
     assert found[0] < 1, "the first picture begins on the first screen"
     assert max(found) <= MOST, [round(stretch, 2) for stretch in found]
@@ -72,8 +72,12 @@ def drawings(html) -> dict[str, ElementTree.Element]:
     """The pictures for the light by the names of their files, with their words, which matplotlib writes as comments."""
     pages = [path.read_text(encoding="utf-8") for path in html.glob("book/**/*.html")]
     names = {name for page in pages for name in re.findall(r"_images/([\w-]+\.svg)", page) if "-dark" not in name}
-    with_comments = {name: ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True)) for name in names}
-    return {name: ElementTree.parse(html / "_images" / name, with_comments[name]).getroot() for name in sorted(names)}
+    return {name: with_comments(html / "_images" / name) for name in sorted(names)}
+
+
+def with_comments(path: Path) -> ElementTree.Element:
+    parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
+    return ElementTree.parse(path, parser).getroot()
 
 
 def groups(element: ElementTree.Element, name: str) -> list[ElementTree.Element]:

@@ -103,7 +103,7 @@ def visit_display(writer: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-SAME_ID = re.compile(r'(<image [^>]*?) id="[^"]*"')  # matplotlib gives equal maps, such as the keys of two panels, one name
+SAME_ID = re.compile(r'(<image [^>]*?) id="[^"]*"')  # matplotlib gives equal maps, such as two colour bars, one name
 STYLES = {"_static/basic.css", "_static/epub.css", "_static/pygments.css", "_static/reading.css"}
 REPAIRS = [  # of pages: what a reading device does not know, or may not get
     (re.compile(r"<noscript>.*?</noscript>", re.DOTALL), ""),
