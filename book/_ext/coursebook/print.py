@@ -29,10 +29,12 @@ LATEX = {
 PREAMBLE = r"""
 \usepackage{newunicodechar}
 \newunicodechar{^^^^200b}{\hskip 0pt\relax}  % where a long name may break
+\newunicodechar{^^^^2605}{\ensuremath{\star}}  % the font of the headings has no star
 \setlength{\emergencystretch}{3em}
 """
-BREAK = re.compile(r"(?<=[_.,(])(?=\w)|(?<=[a-z])(?=[A-Z])")  # inside names: dual_ weights, Kernel Ridge
-LONG = 25  # rows: LaTeX sets longer tables without wrapping, unless their columns have widths
+BREAK = re.compile(r"(?<=[-_.,(/])(?=\w)|(?<=[a-z])(?=[A-Z])")  # inside names: dual_ weights, Kernel Ridge
+LONG = 12  # rows: longer tables may not fit on a page, so LaTeX must be free to break them
+PICTURE = 24  # letters, as wide as which a picture in a table is
 
 
 def latex_settings(app: Sphinx, config: Config) -> None:
@@ -54,7 +56,7 @@ def number_as_on_the_web(app: Sphinx, doctree: nodes.document, docname: str) -> 
 
 
 def fit_tables(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Names in tables may break, and the columns of a long table get widths by what is in them."""
+    """Names in tables may break, and so may long tables, whose columns get widths by what is in them."""
     if app.builder.format != "latex":
         return
     for table in doctree.findall(nodes.table):
@@ -63,10 +65,14 @@ def fit_tables(app: Sphinx, doctree: nodes.document, docname: str) -> None:
                 text.parent.replace(text, nodes.Text(BREAK.sub("\u200b", text.astext())))
         rows = list(table.findall(nodes.row))
         if len(rows) > LONG and "colwidths-given" not in table["classes"]:
-            columns = zip(*([len(entry.astext()) for entry in row.findall(nodes.entry)] for row in rows), strict=False)
+            columns = zip(*([_letters(entry) for entry in row.findall(nodes.entry)] for row in rows), strict=False)
             for spec, lengths in zip(table.findall(nodes.colspec), columns, strict=False):
                 spec["colwidth"] = max(4, min(40, sum(lengths) // len(lengths)), max(lengths) // 5)
-            table["classes"].append("colwidths-given")
+            table["classes"] += ["colwidths-given", "longtable"]
+
+
+def _letters(entry: nodes.entry) -> int:
+    return PICTURE if any(entry.findall(nodes.image)) else len(entry.astext())
 
 
 # ------------------------------------------------------------------------------------------------------------ EPUB
