@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
 
+import matplotlib as mpl
 import pytest
+
+mpl.use("agg")
+
+import matplotlib.pyplot as plt
 from matplotlib.colors import to_hex
 
 from kernelcourse import plots
@@ -139,3 +146,58 @@ def test_letters_can_be_read_on_a_phone(drawings):
             if pixels < SMALLEST:
                 small[name[:16], words(text)] = round(pixels, 1)
     assert small == {}
+
+
+# ---------------------------------------------------------------------------------------------- drawings on a phone
+
+
+@pytest.fixture
+def narrow():
+    spec = importlib.util.spec_from_file_location("narrow", ROOT / "book/notebook/narrow.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module.narrow
+    plt.close("all")
+
+
+def frames(ax):
+    return [text.get_bbox_patch().get_window_extent() for text in ax.texts if text.get_bbox_patch()]
+
+
+def test_a_drawing_keeps_its_letters_and_loses_room(narrow):
+    boxes = {"a": (0, 0, "features"), "b": (3, 0, "kernel"), "c": (6, 0, "model"), "d": (3, 1.2)}
+    ax = plots.block_diagram(boxes, [("a", "b"), ("b", "c", "solve"), ("d", "b")])
+    sizes, height = [text.get_fontsize() for text in ax.texts], ax.figure.get_figheight()
+    assert narrow(ax.figure)
+    assert (ax.figure.get_figwidth(), ax.figure.get_figheight()) == (4.2, height)
+    now = [text.get_fontsize() for text in ax.texts if text.get_text()]
+    assert now == [max(size, 9.5) for text, size in zip(ax.texts, sizes, strict=True) if text.get_text()]
+    inside = ax.figure.bbox
+    assert all(inside.x0 <= box.x0 and box.x1 <= inside.x1 for box in frames(ax))
+    assert not any(a.overlaps(b) for a, b in combinations(frames(ax), 2))
+
+
+def test_a_drawing_without_room_keeps_its_form(narrow):
+    boxes = {str(i): (1.6 * i, 0, "a long name in a box") for i in range(4)}
+    assert not narrow(plots.block_diagram(boxes, []).figure)
+
+
+def test_a_row_of_many_small_pictures_becomes_two(narrow):
+    fig, axes = plt.subplots(2, 6, figsize=(6.4, 2.8))
+    for i, ax in enumerate(axes.flat):
+        ax.set_title(str(i))
+        ax.set_axis_off()
+    assert narrow(fig)
+    places = [ax.get_subplotspec() for ax in axes.flat]
+    assert [(place.rowspan.start, place.colspan.start) for place in places] == [
+        (r, c) for r in range(4) for c in range(3)
+    ]
+
+
+def test_a_panel_of_its_own_scale_does_not_get_the_name_of_its_neighbour(narrow):
+    fig, (left, right) = plt.subplots(1, 2, figsize=(6.4, 2.8))
+    left.plot([0, 1], [0, 5])
+    right.barh(["one", "two"], [1, 2])
+    left.set_ylabel("weight")
+    assert narrow(fig)
+    assert right.get_ylabel() == ""

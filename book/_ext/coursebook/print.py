@@ -42,6 +42,7 @@ def latex_settings(app: Sphinx, config: Config) -> None:
 
     config.latex_elements = {**config.latex_elements, **LATEX}
     config.latex_elements["preamble"] = config.latex_elements.get("preamble", "") + PREAMBLE
+    config.latex_domain_indices = False  # that of sphinx-proof lists labels, not titles
     config.today = config.today or f"Version {kernelcourse.__version__}"  # not the hour of its making
 
 
