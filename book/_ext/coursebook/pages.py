@@ -139,8 +139,8 @@ def fold_parts(contents: str, minutes: Mapping[str, int] = MappingProxyType({}))
             return f'<div class="part">{part["pages"]}</div>'
         state = " open" if 'class="current' in part["pages"] else ""
         time = minutes.get(unescape(part["name"]))
-        beside = f'<span class="minutes">{time} min</span>' if time else ""
-        return f'<details class="part"{state}><summary>{part["name"]}{beside}</summary>{part["pages"]}</details>'
+        beside = f' data-minutes="{time} min"' if time else ""
+        return f'<details class="part"{state}><summary{beside}>{part["name"]}</summary>{part["pages"]}</details>'
 
     return PART.sub(folded, contents)
 
