@@ -44,7 +44,7 @@ GUIDE = "0.55"  # the lightest grey with a contrast of 3:1 on white, for lines a
 MARKERS = ("o", "s", "^", "D", "v", "P")
 ON_AND_OFF = ((6, 2), (1.5, 1.5), (6, 2, 1.5, 2), (3, 1), (6, 1.5, 1.5, 1.5, 1.5, 1.5))
 DASHES: tuple[Any, ...] = ("-", *((0, lengths) for lengths in ON_AND_OFF))
-HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---")
+HATCHES = ("", "///", "---", "\\\\\\", "xxx", "...")  # dots last: they make a large file
 
 
 def _role(colour: str, dashes: int = 0, marker: str = "") -> Style:

@@ -1,14 +1,15 @@
 """A second form of every figure, for phones: narrow, with stacked panels and text as large as on a wide screen.
 
 An IPython extension. It shows a figure as SVG, with the narrow form in the metadata of the output, where
-book/_ext/coursebook/figures.py looks for it. Drawings, which have neither numbered axes nor titles, have one form only.
+book/_ext/coursebook/figures.py looks for it. A drawing, which has neither numbered axes nor titles, keeps its letters
+and loses some of the room between them.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from itertools import pairwise
-from math import ceil
+from itertools import combinations, pairwise
+from math import ceil, isfinite
 from typing import Any
 
 from IPython.core.pylabtools import print_figure
@@ -17,8 +18,9 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.mathtext import MathTextParser
-from matplotlib.text import Text
+from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
+from matplotlib.transforms import Bbox
 
 WIDTH = 4.2  # inches: 403 pixels, shown in the 342 of a phone
 LOWEST = 0.75  # the height of a panel as a share of its width, if it becomes wider
@@ -26,6 +28,7 @@ FOR_LABELS = 0.3  # inches added to a panel that is made smaller, since its labe
 LARGEST_LEGEND = 0.15  # of its panel
 SMALLEST = 9.5  # points of a tick's label: a little more than 10 pixels on a phone
 MOST_COLUMNS = 4  # with more, it is a table of small pictures
+EDGE = 3  # points between a drawing and the edge of its narrow form
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -53,16 +56,16 @@ def remember_formulas() -> None:
 
 
 def narrow(figure: Figure) -> bool:
-    """Make a figure narrow, in place; False if it is a drawing, or narrow already."""
+    """Make a figure narrow, in place; False if it is narrow already, or a drawing without room to spare."""
     panels = [ax for ax in figure.axes if ax.get_subplotspec() is not None]
     width, height = figure.get_size_inches()
     written = any(ax.get_title() or _labels(ax.xaxis) or _labels(ax.yaxis) for ax in figure.axes)
-    if width <= WIDTH or not panels or not written:
+    if width <= WIDTH or not panels:
         return False
+    if not written:
+        return len(panels) == 1 and _squeeze(figure, panels[0])
     before = panels[0].get_subplotspec().get_gridspec().get_geometry()
     now = _restack(figure, panels, before)
-    if now is None:
-        return False
     wide, high = width / before[1], height / before[0]
     new_wide = WIDTH / now[1]
     grown = new_wide / wide
@@ -78,27 +81,61 @@ def narrow(figure: Figure) -> bool:
     return True
 
 
+def _squeeze(figure: Figure, ax: Axes) -> bool:
+    """Draw the boxes and letters of a drawing closer together; False if two of them would overlap."""
+    texts = [text for text in ax.texts if text.get_text()]
+    for text in texts:
+        text.set_fontsize(max(text.get_fontsize(), SMALLEST))
+    figure.set_layout_engine("none")
+    figure.set_figwidth(WIDTH)
+    ax.set_aspect("auto")
+    ax.set_position((0, 0, 1, 1))
+    figure.draw_without_rendering()
+    edge, width = EDGE * figure.dpi / 72, figure.bbox.width
+    ends = [(x, 0.0, 0.0) for x in ax.dataLim.intervalx if isfinite(x)]  # (place, pixels to its left, to its right)
+    for text in texts:
+        x = float(text.xy[0] if isinstance(text, Annotation) else text.get_position()[0])
+        at, box = ax.transData.transform((x, 0))[0], _extent(text)
+        ends.append((x, at - box.x0, box.x1 - at))
+    pairs = [(right[0] - left[0], left[1] + right[2]) for left in ends for right in ends if right[0] > left[0]]
+    unit = min(((width - 2 * edge - pixels) / apart for apart, pixels in pairs), default=0)  # pixels: room for all
+    if unit <= 0:
+        return False
+    start = min(x - (pixels + edge) / unit for x, pixels, _ in ends)
+    ax.set_xlim(start, start + width / unit)
+    figure.draw_without_rendering()
+    boxes = [_extent(text) for text in texts]
+    shared = [Bbox.intersection(a, b) for a, b in combinations(boxes, 2)]
+    return not any(box is not None and min(box.width, box.height) > edge for box in shared)
+
+
+def _extent(text: Text) -> Bbox:
+    return (text.get_bbox_patch() or text).get_window_extent()
+
+
 def _labels(axis: Axis) -> list[Text]:
     if not axis.get_visible() or not axis.axes.axison:
         return []
     return [label for label in axis.get_ticklabels() if label.get_visible() and label.get_text()]
 
 
-def _restack(figure: Figure, panels: list[Axes], shape: tuple[int, int]) -> tuple[int, int] | None:
-    """Give panels that are side by side fewer columns: the new shape, or None if they should stay as they are."""
+def _restack(figure: Figure, panels: list[Axes], shape: tuple[int, int]) -> tuple[int, int]:
+    """Give panels that are side by side fewer columns: the new shape."""
     rows, columns = shape
     places = {ax: ax.get_subplotspec() for ax in panels}
     one_each = all(place.num1 == place.num2 for place in places.values())
     one_grid = len({id(place.get_gridspec()) for place in places.values()}) == 1
     if columns == 1 or not (one_each and one_grid):
         return shape
-    if columns > MOST_COLUMNS:
-        return None
     square = all(ax.get_aspect() != "auto" for ax in panels)
-    titles_fit = all(ax.title.get_window_extent().width < figure.dpi * WIDTH / 2 for ax in panels)
+    titles_fit = all(ax.title.get_window_extent().width < 0.9 * figure.dpi * WIDTH / 2 for ax in panels)
     beside = 2 if square and titles_fit else 1
     cells = {ax: (place.rowspan.start, place.colspan.start) for ax, place in places.items()}
-    if rows == 1:
+    if columns > MOST_COLUMNS:  # a table of small pictures: each row becomes two
+        half = ceil(columns / 2)
+        to = {ax: (2 * row + column // half, column % half) for ax, (row, column) in cells.items()}
+        now = (2 * rows, half)
+    elif rows == 1:
         to = {ax: divmod(column, beside) for ax, (_, column) in cells.items()}
         now = (ceil(columns / beside), beside)
     elif rows == 2 and columns > 2:  # a column becomes a row
@@ -126,7 +163,7 @@ def _share(axis: Axis, outer: Axis, side: str) -> None:
     if axis is not outer and axis.axes.axison:
         if outer.get_tick_params().get(side, True):
             axis.set_tick_params(**{side: True})
-        if not axis.get_label_text():
+        if not axis.get_label_text() and axis.get_view_interval().tolist() == outer.get_view_interval().tolist():
             axis.set_label_text(outer.get_label_text())
 
 

@@ -57,6 +57,17 @@ def read_sections(root: Path) -> list[str]:
     return [name for part in read_parts(root) for name in part.sections]
 
 
+def minutes_of_parts(root: Path) -> dict[str, int]:
+    """The minutes of the parts all of whose sections state theirs."""
+    found = {}
+    for part in read_parts(root):
+        texts = [(root / f"book/{name}.md").read_text(encoding="utf-8") for name in part.sections]
+        minutes = [int(stated[1]) for text in texts if (stated := READING.search(text))]
+        if len(minutes) == len(texts):
+            found[part.caption] = sum(minutes)
+    return found
+
+
 def needs(root: Path) -> dict[str, set[str]]:
     """For each section, the sections that it says to read before."""
     pages = {name: (root / f"book/{name}.md").read_text(encoding="utf-8") for name in read_sections(root)}

@@ -126,7 +126,7 @@ def where(app: Sphinx, docname: str) -> dict[str, str]:
     """What `buttons` needs to know besides the notebook."""
     options = app.config.html_theme_options
     return {
-        "to_root": "../" * app.builder.get_target_uri(docname).count("/"),
+        "to_root": "" if docname == app.config.root_doc else "../" * docname.count("/"),  # LaTeX has no addresses
         "repository": options.get("repository_url", ""),
         "branch": options.get("repository_branch", "main"),
     }

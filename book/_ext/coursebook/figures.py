@@ -107,6 +107,17 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+def remove_old_pictures(app: Sphinx, error: Exception | None) -> None:
+    """A figure that has changed has another name; the one before is not shown any more."""
+    if error is None and app.builder.name == "html":
+        out = Path(app.outdir)
+        pages = [page.read_text(encoding="utf-8") for page in out.rglob("*.html") if "lite" not in page.parts]
+        shown = {name for page in pages for name in re.findall(r"_images/([\w.-]+)", page)}
+        for picture in out.glob("_images/*"):
+            if picture.name not in shown:
+                picture.unlink()
+
+
 class CodeBelowFigures(SphinxPostTransform):
     """Move the folded code of a figure below its caption."""
 
@@ -127,3 +138,4 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-read", check_alternative_text)
     app.add_node(nodes.image, override=True, html=(visit_image, None))
     app.add_post_transform(CodeBelowFigures)
+    app.connect("build-finished", remove_old_pictures)

@@ -48,6 +48,8 @@ MACROS = {
 }
 OPTIONS = {"throwOnError": True, "strict": "error", "macros": MACROS}
 SOURCE = re.compile(r"</?semantics>|<annotation.*?</annotation>", re.DOTALL)
+# "Function application" after the max of an index, where MathML allows no further part.
+APPLIED = re.compile("<mo>\u2061</mo>(?=</ms(?:ub|up)>|<(m[ino])[^>]*>[^<]*</\\1></msubsup>)")
 START, END = '<span class="base">', "</span></span></span>"  # of the parts between which a line may break
 BEFORE = re.compile(r"[(\[“‘]+$")
 AFTER = re.compile(r"^(?:[-’]\w+|[,.;:!?)\]”’…])[,.;:!?)\]”’…]*")
@@ -76,7 +78,7 @@ def to_html(latex: str, *, display: bool) -> str:
     answer = json.loads(_katex()(latex, json.dumps(OPTIONS | {"displayMode": display})))
     if "error" in answer:
         raise ValueError(answer["error"])
-    return SOURCE.sub("", answer["html"])
+    return APPLIED.sub("", SOURCE.sub("", answer["html"]))
 
 
 def render(writer, node: nodes.Element, *, display: bool) -> str:

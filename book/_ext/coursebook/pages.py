@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Mapping
 from copy import deepcopy
+from functools import partial
+from html import unescape
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import myst_nb.sphinx_ext
@@ -16,6 +21,8 @@ from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
+
+from .contents import minutes_of_parts
 
 MOVED = """<!DOCTYPE html>
 <html lang="en">
@@ -64,9 +71,20 @@ def link_index(app: Sphinx, doctree: nodes.document) -> None:
         last["entries"].append(("Index", "genindex"))
 
 
+def digest_of_styles(app: Sphinx) -> str:
+    """A digest of what all pages share: style sheets, scripts, templates."""
+    digest = hashlib.sha256()
+    for folder in [*app.config.html_static_path, *app.config.templates_path]:
+        for path in sorted(path for path in Path(app.srcdir, folder).rglob("*") if path.is_file()):
+            digest.update(f"{path.name} ".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
 def rewrite_where_needed(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Titles, labels and numbers of a page appear on other pages: when one has changed, all pages are written again."""
+    """When a title, a label or a number has changed, which other pages show, or a style sheet: all pages once more."""
     shown_elsewhere = (
+        digest_of_styles(app),
+        app.minutes_of_parts,  # type: ignore[attr-defined]
         {docname: title.astext() for docname, title in env.titles.items()},
         deepcopy(env.domaindata["std"]),
         deepcopy(env.toc_secnumbers),
@@ -105,10 +123,10 @@ PART = re.compile(
 )
 
 
-def fold_parts(contents: str) -> str:
+def fold_parts(contents: str, minutes: Mapping[str, int] = MappingProxyType({})) -> str:
     """The table of contents with one line for each part, which is the page itself if a part has only one page.
 
-    The part of the current page is open.
+    The part of the current page is open. The minutes are written behind the names of the parts.
 
     >>> caption = '<p aria-level="2" class="caption" role="heading"><span class="caption-text">A</span></p>'
     >>> fold_parts(caption + "<li>1</li><li>2</li>" + caption + "<li>3</li>")
@@ -119,13 +137,19 @@ def fold_parts(contents: str) -> str:
         if part["pages"].count("<li") == 1:
             return f'<div class="part">{part["pages"]}</div>'
         state = " open" if 'class="current' in part["pages"] else ""
-        return f'<details class="part"{state}><summary>{part["name"]}</summary>{part["pages"]}</details>'
+        time = minutes.get(unescape(part["name"]))
+        beside = f' data-minutes="{time} min"' if time else ""
+        return f'<details class="part"{state}><summary{beside}>{part["name"]}</summary>{part["pages"]}</details>'
 
     return PART.sub(folded, contents)
 
 
 def add_fold(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    context["fold_parts"] = fold_parts
+    context["fold_parts"] = partial(fold_parts, minutes=app.minutes_of_parts)  # type: ignore[attr-defined]
+
+
+def read_minutes(app: Sphinx) -> None:
+    app.minutes_of_parts = minutes_of_parts(Path(app.srcdir))  # type: ignore[attr-defined]
 
 
 def copy_styles_early(app: Sphinx) -> None:
@@ -163,6 +187,7 @@ def setup(app: Sphinx) -> None:
     app.add_config_value("comments_config", {}, "")  # Jupyter Book sets it even if sphinx_comments is left out
     app.connect("config-inited", repository_links)
     app.connect("builder-inited", copy_styles_early)
+    app.connect("builder-inited", read_minutes)
     app.connect("doctree-read", link_index, priority=200)  # after the table of contents, before it is collected
     app.connect("env-get-updated", rewrite_where_needed, priority=900)  # after the numbers are given
     app.connect("html-page-context", repair_markup)

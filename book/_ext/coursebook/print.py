@@ -29,10 +29,12 @@ LATEX = {
 PREAMBLE = r"""
 \usepackage{newunicodechar}
 \newunicodechar{^^^^200b}{\hskip 0pt\relax}  % where a long name may break
+\newunicodechar{^^^^2605}{\ensuremath{\star}}  % the font of the headings has no star
 \setlength{\emergencystretch}{3em}
 """
-BREAK = re.compile(r"(?<=[_.,(])(?=\w)|(?<=[a-z])(?=[A-Z])")  # inside names: dual_ weights, Kernel Ridge
-LONG = 25  # rows: LaTeX sets longer tables without wrapping, unless their columns have widths
+BREAK = re.compile(r"(?<=[-_.,(/])(?=\w)|(?<=[a-z])(?=[A-Z])")  # inside names: dual_ weights, Kernel Ridge
+LONG = 12  # rows: longer tables may not fit on a page, so LaTeX must be free to break them
+PICTURE = 24  # letters, as wide as which a picture in a table is
 
 
 def latex_settings(app: Sphinx, config: Config) -> None:
@@ -40,6 +42,7 @@ def latex_settings(app: Sphinx, config: Config) -> None:
 
     config.latex_elements = {**config.latex_elements, **LATEX}
     config.latex_elements["preamble"] = config.latex_elements.get("preamble", "") + PREAMBLE
+    config.latex_domain_indices = False  # that of sphinx-proof lists labels, not titles
     config.today = config.today or f"Version {kernelcourse.__version__}"  # not the time of the build
 
 
@@ -54,7 +57,7 @@ def number_as_on_the_web(app: Sphinx, doctree: nodes.document, docname: str) -> 
 
 
 def fit_tables(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Names in tables may break, and the columns of a long table get widths that suit their contents."""
+    """Names in tables may break, and so may long tables, whose columns get widths that suit their contents."""
     if app.builder.format != "latex":
         return
     for table in doctree.findall(nodes.table):
@@ -63,10 +66,14 @@ def fit_tables(app: Sphinx, doctree: nodes.document, docname: str) -> None:
                 text.parent.replace(text, nodes.Text(BREAK.sub("\u200b", text.astext())))
         rows = list(table.findall(nodes.row))
         if len(rows) > LONG and "colwidths-given" not in table["classes"]:
-            columns = zip(*([len(entry.astext()) for entry in row.findall(nodes.entry)] for row in rows), strict=False)
+            columns = zip(*([_letters(entry) for entry in row.findall(nodes.entry)] for row in rows), strict=False)
             for spec, lengths in zip(table.findall(nodes.colspec), columns, strict=False):
                 spec["colwidth"] = max(4, min(40, sum(lengths) // len(lengths)), max(lengths) // 5)
-            table["classes"].append("colwidths-given")
+            table["classes"] += ["colwidths-given", "longtable"]
+
+
+def _letters(entry: nodes.entry) -> int:
+    return PICTURE if any(entry.findall(nodes.image)) else len(entry.astext())
 
 
 # ------------------------------------------------------------------------------------------------------------ EPUB
@@ -85,7 +92,10 @@ def mathml(latex: str, *, display: bool) -> str:
 
 
 def visit_inline(writer: Any, node: nodes.math) -> None:
-    writer.body.append(mathml(node.astext(), display=False))
+    """A formula and what touches it (formulas.py), which stay on one line."""
+    before, after = (writer.encode(node.get(side, "")) for side in ("before", "after"))
+    formula = before + mathml(node.astext(), display=False) + after
+    writer.body.append(f'<span class="together">{formula}</span>' if before or after else formula)
     raise nodes.SkipNode
 
 
@@ -100,17 +110,19 @@ def visit_display(writer: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+SAME_ID = re.compile(r'(<image [^>]*?) id="[^"]*"')  # matplotlib gives equal maps, such as two colour bars, one name
 STYLES = {"_static/basic.css", "_static/epub.css", "_static/pygments.css", "_static/reading.css"}
 REPAIRS = [  # parts of pages that a reading device does not know or must not get
     (re.compile(r"<noscript>.*?</noscript>", re.DOTALL), ""),
     (
         re.compile(
-            r'<link rel="stylesheet"[^>]*href="(?:\.\./)*(?!_static/(?:basic|epub|pygments|reading)\.css)[^>]*>'
+            r'<link rel="stylesheet"[^>]*href="(?!(?:\.\./)*_static/(?:basic|epub|pygments|reading)\.css)[^>]*>'
         ),
         "",
     ),
     (re.compile(r"<svg.*?</svg>", re.DOTALL), ""),  # the arrows of parts that unfold
-    (re.compile(r'<p class="(?:collapsed|expanded) admonition-title">(.*?)</p>'), r"<span>\1 </span>"),
+    (re.compile(r'<p class="collapsed admonition-title">(.*?)</p>'), r"<span>\1</span>"),
+    (re.compile(r'<p class="expanded admonition-title">.*?</p>'), ""),
 ]
 
 
@@ -134,7 +146,8 @@ class EpubOfFolders(Epub3Builder):
                 with_formulas.add(path.relative_to(out).as_posix())
         for path in out.glob("_images/*.svg"):
             text = re.sub(r"<!DOCTYPE.*?>", "", path.read_text(encoding="utf-8"), count=1, flags=re.DOTALL)
-            path.write_text(re.sub(r'<path id="([^"]*)"([^>]*?)/>', _with_outline, text), encoding="utf-8")
+            text = re.sub(r'<path id="([^"]*)"([^>]*?)/>', _with_outline, text)
+            path.write_text(SAME_ID.sub(r"\1", text), encoding="utf-8")
         self.files = [file for file in self.files if not file.endswith(".css") or file in STYLES]
         content = out / "content.opf"
         lines = []

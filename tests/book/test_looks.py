@@ -1,0 +1,203 @@
+"""How the pages look: a picture at least every two screens, letters that can be read, one role in one colour."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from itertools import combinations
+from pathlib import Path
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import pytest
+
+mpl.use("agg")
+
+import matplotlib.pyplot as plt
+from matplotlib.colors import to_hex
+
+from kernelcourse import plots
+
+ROOT = Path(__file__).resolve().parents[2]
+SVG = "{http://www.w3.org/2000/svg}"
+SCREEN = 900  # pixels, at a width of 1400
+MOST = 2  # screens without a picture
+COLUMN, SMALLEST = 342, 10  # pixels of text on a phone, and of a letter
+ROLES = plots.ROLE | {"validation": plots.ROLE["held out"], "test": plots.ROLE["held out"]}
+
+
+# ------------------------------------------------------------------------------------ a picture every two screens
+
+SHOWN = """() => {
+  const article = document.querySelector(".bd-article");
+  const top = article.getBoundingClientRect().top;
+  const place = (box) => [box.getBoundingClientRect().top - top, box.getBoundingClientRect().bottom - top];
+  const pictures = [...article.querySelectorAll("img, .lab")].filter((box) => box.checkVisibility());
+  const questions = [...article.querySelectorAll("h2")].find((title) => title.textContent.includes("Check yourself"));
+  return { pictures: pictures.map((box) => place(box.closest("figure") ?? box)), end: place(questions)[0] };
+}"""
+
+
+def stretches(pictures: list[list[float]], end: float) -> list[float]:
+    """The stretches without a picture, in screens, down to where the questions begin."""
+    below, found = 0.0, []
+    for top, bottom in [*sorted(pictures), [end, end]]:
+        found.append((top - below) / SCREEN)
+        below = max(below, bottom)
+    return found
+
+
+def test_a_stretch_goes_from_the_end_of_one_picture_to_the_next():
+    assert stretches([[900, 1350], [450, 900]], 3150) == [0.5, 0, 2]
+    assert stretches([], 1800) == [2]
+
+
+def sections() -> list[Path]:
+    pages = sorted((ROOT / "book").glob("*/*.md"))
+    return [page for page in pages if "## Check yourself" in page.read_text(encoding="utf-8")]
+
+
+@pytest.fixture(scope="module")
+def desk(new_window):
+    return new_window(viewport={"width": 1400, "height": SCREEN}).new_page()
+
+
+@pytest.mark.parametrize("section", sections(), ids=lambda page: page.stem)
+def test_no_two_screens_without_a_picture(html, desk, section):
+    desk.goto((html / section.relative_to(ROOT).with_suffix(".html")).as_uri())
+    desk.wait_for_function("() => [...document.querySelectorAll('.lab')].every((box) => box.querySelector('svg'))")
+    found = stretches(**desk.evaluate(SHOWN))
+    assert found[0] < 1, "the first picture begins on the first screen"
+    assert max(found) <= MOST, [round(stretch, 2) for stretch in found]
+
+
+# ---------------------------------------------------------------------------------------------- the saved pictures
+
+
+@pytest.fixture(scope="module")
+def drawings(html) -> dict[str, ElementTree.Element]:
+    """The pictures for the light by the names of their files, with their words, which matplotlib writes as comments."""
+    pages = [path.read_text(encoding="utf-8") for path in html.glob("book/**/*.html")]
+    names = {name for page in pages for name in re.findall(r"_images/([\w-]+\.svg)", page) if "-dark" not in name}
+    return {name: with_comments(html / "_images" / name) for name in sorted(names)}
+
+
+def with_comments(path: Path) -> ElementTree.Element:
+    parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
+    return ElementTree.parse(path, parser).getroot()
+
+
+def groups(element: ElementTree.Element, name: str) -> list[ElementTree.Element]:
+    return [group for group in element.iter(f"{SVG}g") if group.get("id", "").startswith(name)]
+
+
+def words(text: ElementTree.Element) -> str:
+    return " ".join(part.text.strip() for part in text.iter() if part.tag is ElementTree.Comment)
+
+
+def role(text: ElementTree.Element) -> dict | None:
+    """The style that belongs to a name: "hinge", "Gaussian, tuned"."""
+    return ROLES.get(words(text).lower().split(",")[0])
+
+
+def entries(legend: ElementTree.Element):
+    """The colour of the line or mark beside each name of a legend."""
+    colour = None
+    for part in legend:
+        if part.get("id", "").startswith("text"):
+            yield part, colour
+        for path in part.iter(f"{SVG}path"):
+            if found := re.search(r"stroke: (#\w+)", path.get("style", "")):
+                colour = found[1]
+
+
+def colour_of(text: ElementTree.Element) -> str:
+    return next((found[1] for part in text.iter() if (found := re.search(r"fill: (#\w+)", part.get("style", "")))), "")
+
+
+def test_what_has_a_role_has_its_colour(drawings):
+    """In a legend the line beside the name, elsewhere the name itself, where it is in the colour of a line."""
+    lines, wrong, seen = {colour.lower() for colour in plots.SERIES}, [], set()
+    for name, drawing in drawings.items():
+        named = [entry for legend in groups(drawing, "legend") for entry in entries(legend)]
+        inside = {id(text) for text, _ in named}
+        named += [(text, colour_of(text)) for text in groups(drawing, "text") if id(text) not in inside]
+        for text, colour in named:
+            style = role(text)
+            if style and colour and (colour in lines or id(text) in inside) and not words(text).lstrip("-+").isdigit():
+                seen.add(words(text).lower().split(",")[0])
+                if colour != to_hex(style["color"]):
+                    wrong.append((name[:12], words(text), colour))
+    assert wrong == []
+    assert {"hinge", "squared", "logistic", "primal", "dual", "kernel", "training", "gaussian", "truth"} <= seen
+
+
+def test_letters_can_be_read_on_a_phone(drawings):
+    """Those of the form that a phone gets: the narrow one, where there is one. An index may be smaller."""
+    small = {}
+    for name, drawing in drawings.items():
+        stem = name.removesuffix(".svg")
+        if f"{stem[:16]}-narrow.svg" in drawings:
+            continue
+        width = float(drawing.get("width").removesuffix("pt")) * 96 / 72
+        for text in groups(drawing, "text"):
+            sizes = re.findall(r"scale\(([\d.]+) -", ElementTree.tostring(text, encoding="unicode"))
+            pixels = max((100 * float(size) for size in sizes), default=99) * 96 / 72 * min(1, COLUMN / width)
+            if pixels < SMALLEST:
+                small[name[:16], words(text)] = round(pixels, 1)
+    assert small == {}
+
+
+# ---------------------------------------------------------------------------------------------- drawings on a phone
+
+
+@pytest.fixture
+def narrow():
+    spec = importlib.util.spec_from_file_location("narrow", ROOT / "book/notebook/narrow.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module.narrow
+    plt.close("all")
+
+
+def frames(ax):
+    return [text.get_bbox_patch().get_window_extent() for text in ax.texts if text.get_bbox_patch()]
+
+
+def test_a_drawing_keeps_its_letters_and_loses_room(narrow):
+    boxes = {"a": (0, 0, "features"), "b": (3, 0, "kernel"), "c": (6, 0, "model"), "d": (3, 1.2)}
+    ax = plots.block_diagram(boxes, [("a", "b"), ("b", "c", "solve"), ("d", "b")])
+    sizes, height = [text.get_fontsize() for text in ax.texts], ax.figure.get_figheight()
+    assert narrow(ax.figure)
+    assert (ax.figure.get_figwidth(), ax.figure.get_figheight()) == (4.2, height)
+    now = [text.get_fontsize() for text in ax.texts if text.get_text()]
+    assert now == [max(size, 9.5) for text, size in zip(ax.texts, sizes, strict=True) if text.get_text()]
+    inside = ax.figure.bbox
+    assert all(inside.x0 <= box.x0 and box.x1 <= inside.x1 for box in frames(ax))
+    assert not any(a.overlaps(b) for a, b in combinations(frames(ax), 2))
+
+
+def test_a_drawing_without_room_keeps_its_form(narrow):
+    boxes = {str(i): (1.6 * i, 0, "a long name in a box") for i in range(4)}
+    assert not narrow(plots.block_diagram(boxes, []).figure)
+
+
+def test_a_row_of_many_small_pictures_becomes_two(narrow):
+    fig, axes = plt.subplots(2, 6, figsize=(6.4, 2.8))
+    for i, ax in enumerate(axes.flat):
+        ax.set_title(str(i))
+        ax.set_axis_off()
+    assert narrow(fig)
+    places = [ax.get_subplotspec() for ax in axes.flat]
+    assert [(place.rowspan.start, place.colspan.start) for place in places] == [
+        (r, c) for r in range(4) for c in range(3)
+    ]
+
+
+def test_a_panel_of_its_own_scale_does_not_get_the_name_of_its_neighbour(narrow):
+    fig, (left, right) = plt.subplots(1, 2, figsize=(6.4, 2.8))
+    left.plot([0, 1], [0, 5])
+    right.barh(["one", "two"], [1, 2])
+    left.set_ylabel("weight")
+    assert narrow(fig)
+    assert right.get_ylabel() == ""
