@@ -52,17 +52,22 @@ def on_this_machine(
     shares = _shares_of_the_processors(jobs)
     waiting = [(student, 1) for student in reversed(students)]
     running: dict[Connection, _Job] = {}
+
+    def start_waiting() -> None:
+        while waiting and len(running) < jobs:
+            connection, job = _start(work, *waiting.pop(), shares.pop(), time.monotonic() + seconds)
+            running[connection] = job
+
     try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                connection, job = _start(work, *waiting.pop(), shares.pop(), time.monotonic() + seconds)
-                running[connection] = job
+        start_waiting()
+        while running:
             first = min(job.deadline for job in running.values())
             ready = wait(list(running), None if first == math.inf else max(first - time.monotonic(), 0))
             for job in running.values():
                 if time.monotonic() > job.deadline:  # killed, it is ready in the next round
                     job.overdue = True
                     job.process.kill()
+            finished = []
             for done in ready:
                 assert isinstance(done, Connection)
                 job = running.pop(done)
@@ -73,9 +78,11 @@ def on_this_machine(
                 if said is None and not overdue and job.attempt < _TRIES:
                     waiting.append((job.student, job.attempt + 1))
                 elif said is None:
-                    yield job.student, OVERDUE if overdue else "the grader's process was killed"
+                    finished.append((job.student, OVERDUE if overdue else "the grader's process was killed"))
                 else:
-                    yield job.student, said
+                    finished.append((job.student, said))
+            start_waiting()  # before the caller enters what is finished
+            yield from finished
     finally:
         for job in running.values():
             job.process.kill()
