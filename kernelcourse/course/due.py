@@ -16,6 +16,7 @@ from typing import Any
 from .errors import CourseError
 from .folder import Course, add_course_argument
 from .notebooks import replace_file
+from .tables import rows_with
 
 FILE = "extensions.csv"
 _COLUMNS = ("student", "assignment", "until")
@@ -70,20 +71,14 @@ def extend(course: Course, assignment: str, student: str, until: str) -> None:
 
 
 def read_extensions(course: Course) -> dict[tuple[str, str], datetime]:
-    """Until when whom an assignment has been extended."""
+    """The time until which an assignment is extended, by student and assignment."""
     path = course.root / FILE
-    if not path.is_file():
-        return {}
     found = {}
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        table = csv.DictReader(file)
-        if missing := [name for name in _COLUMNS if name not in (table.fieldnames or ())]:
-            raise CourseError(f"{path} has no column {missing[0]!r}; expected {', '.join(_COLUMNS)}")
-        for row in table:
-            try:
-                found[row["student"], row["assignment"]] = moment(row["until"] or "")
-            except CourseError as error:
-                raise CourseError(f"{path}, line {table.line_num}: {error}") from None
+    for line, row in rows_with(path, _COLUMNS):
+        try:
+            found[row["student"], row["assignment"]] = moment(row["until"])
+        except CourseError as error:
+            raise CourseError(f"{path}, line {line}: {error}") from None
     return found
 
 
@@ -91,10 +86,12 @@ def shown(course: Course, assignment: str) -> list[str]:
     """The due date and the extensions, a line each."""
     with _gradebook(course) as gradebook:
         due = gradebook.find_assignment(assignment).duedate
+        roster = {who.id for who in gradebook.students}
     lines = [f"{assignment}: due {due} UTC" if due else f"{assignment}: no due date"]
     for (student, name), until in sorted(read_extensions(course).items()):
         if name == assignment:
-            lines.append(f"{student}: until {until} UTC")
+            unknown = "" if student in roster else " (this id is not on the roster)"
+            lines.append(f"{student}: until {until} UTC{unknown}")
     return lines
 
 

@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .due import read_extensions
 from .errors import CourseError
 from .folder import Course, add_course_argument
 from .notebooks import replace_file
@@ -77,6 +78,8 @@ def grade(
     students = room.chosen(students)
     with _alone(course):
         _ready(course, assignment, unsafe)
+        for line in room.warnings():
+            print(line, file=sys.stderr)
         plan = _plan(room, students, resume=resume, regrade=regrade)
         failures = _Run(room, plan, unsafe).grade(jobs=jobs, cluster=cluster)
         if not failures:
@@ -110,6 +113,7 @@ def _alone(course: Course) -> Iterator[None]:
 
 def _ready(course: Course, assignment: str, unsafe: bool) -> None:
     """Refuse early what could only fail later."""
+    read_extensions(course)
     if not list((course.exercises / assignment).glob("*.ipynb")) or not (course.root / "gradebook.db").is_file():
         raise CourseError(f"{assignment} is not released in this folder: run `kernelcourse release {assignment}` first")
     if not unsafe:

@@ -254,7 +254,7 @@ class Writer:
                 submission.timestamp = _moment(received[submission.student_id])
             until = extensions.get((submission.student_id, self.assignment))
             if until is not None and submission.assignment.duedate is not None:
-                submission.extension = until - submission.assignment.duedate
+                submission.extension = max(until - submission.assignment.duedate, timedelta())
             self._charge(submission)
             after = sum(notebook.late_submission_penalty or 0 for notebook in submission.notebooks)
             if abs(after - before) > 1e-9:

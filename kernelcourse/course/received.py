@@ -13,6 +13,7 @@ from typing import Any
 from .errors import CourseError
 from .handed import Handed
 from .notebooks import replace_file
+from .tables import rows_with
 
 FILE = "received.csv"
 _COLUMNS = ("student", "assignment", "received")
@@ -21,20 +22,14 @@ _COLUMNS = ("student", "assignment", "received")
 def read_received(submitted: Path, assignment: str = "") -> dict[tuple[str, str], str]:
     """The times that collectors have noted, in UTC, by student and assignment."""
     path = submitted / FILE
-    if not path.is_file():
-        return {}
     found = {}
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        table = csv.DictReader(file)
-        if missing := [name for name in _COLUMNS if name not in (table.fieldnames or ())]:
-            raise CourseError(f"{path} has no column {missing[0]!r}; expected {', '.join(_COLUMNS)}")
-        for row in table:
-            if not assignment or row["assignment"] == assignment:
-                try:
-                    found[row["student"], row["assignment"]] = in_utc(row["received"] or "")
-                except ValueError:
-                    where = f"{path}, line {table.line_num}"
-                    raise CourseError(f"{where}: {row['received']!r} is not a time: use 2027-03-01 23:59 UTC") from None
+    for line, row in rows_with(path, _COLUMNS):
+        if not assignment or row["assignment"] == assignment:
+            try:
+                found[row["student"], row["assignment"]] = in_utc(row["received"])
+            except ValueError:
+                where = f"{path}, line {line}"
+                raise CourseError(f"{where}: {row['received']!r} is not a time: use 2027-03-01 23:59 UTC") from None
     return found
 
 
@@ -52,26 +47,40 @@ def note_received(submitted: Path, assignment: str, times: Mapping[str, datetime
 def in_utc(text: str) -> str:
     """A time as ISO text in UTC; without a zone it counts as UTC, as everywhere in nbgrader.
 
-    nbgrader's `parse_utc` takes "+0100" for a hundred seconds, and an unknown zone for UTC.
+    nbgrader's `parse_utc` takes "+0100" for a hundred seconds, and an unknown zone for UTC. A time that leaves out part
+    of its date, or that Europe and America read as different days, is refused.
 
     >>> in_utc("2027-03-01 23:59 +0100"), in_utc("2027-07-01 23:59 Europe/Vienna")
     ('2027-03-01 22:59:00 UTC', '2027-07-01 21:59:00 UTC')
     """
-    from dateutil import parser, tz
+    from dateutil import tz
 
     if not text or len(text) > 100:  # it would take the parser minutes to find out that it is none
         raise ValueError("no time")
     text = re.sub(r"^(\d{4}-\d\d-\d\d)-(\d\d)-(\d\d)-(\d\d)$", r"\1 \2:\3:\4", text.strip())
     stamp, _, zone = text.rpartition(" ")
     named = re.fullmatch(r"[A-Za-z][\w/]*", zone) and zone.upper() not in ("AM", "PM")
+    zone = "UTC" if zone.upper() in ("UTC", "Z") else zone
     try:
-        when = parser.parse(stamp if named else text)
+        when = _complete(stamp if named else text)
         if named:
             when = when.replace(tzinfo=tz.gettz(zone) or _unknown(zone))
         when = when.astimezone(UTC) if when.tzinfo else when
         return f"{when.replace(tzinfo=None, microsecond=0).isoformat(sep=' ')} UTC"
     except (ValueError, OverflowError, TypeError, AttributeError) as error:
         raise ValueError("no time") from error
+
+
+def _complete(text: str) -> datetime:
+    """The time that a text names whatever day it is read on, and whether days or months come first in 3/4/2027."""
+    from dateutil import parser
+
+    days = (datetime(2000, 1, 1), datetime(2001, 2, 2))  # they fill in what is missing
+    orders = (False, True) if re.search(r"\d[/.]\d+[/.]\d", text) else (False,)
+    readings = {parser.parse(text, default=day, dayfirst=order) for day in days for order in orders}
+    if len(readings) > 1:
+        raise ValueError("several times")
+    return readings.pop()
 
 
 def _unknown(zone: str) -> Any:

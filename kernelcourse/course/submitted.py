@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from .engine import load_config
 from .errors import CourseError
 from .folder import Course
 from .groups import read_groups, speakers
-from .handed import Handed, read_handed, students_with
+from .handed import Handed, misnamed, read_handed, students_with
 from .policy import Submissions
 from .received import read_received, time_of
+from .roster import enrolled
+from .transplant import printable
 
 
 class Submitted:
@@ -65,6 +67,15 @@ class Submitted:
     def members(self, speaker: str) -> list[str]:
         """All for whom a student hands in."""
         return sorted(student for student, other in self.speakers.items() if other == speaker)
+
+    def warnings(self) -> Iterator[str]:
+        """A line for each name in the folder `submitted` or in groups.csv that is probably a mistake."""
+        for name in misnamed(self.folder, self.assignment):
+            yield f"submitted/{printable(name)}: this cannot be a student's id; the folder is left out"
+        strangers = self.groups.keys() - set(self.found)
+        roster = enrolled(self.course) if strangers else set()
+        for student in sorted(strangers - roster) if roster else ():
+            yield f"groups.csv: {student} is not on the roster"
 
     def times(self) -> dict[str, str]:
         """When each submission came, as far as it is known now."""
