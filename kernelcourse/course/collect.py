@@ -21,6 +21,7 @@ from typing import Any
 from .errors import CourseError
 from .folder import Course, add_course_argument
 from .handed import MOST_FILES, is_notebook
+from .roster import spelling
 from .transplant import LARGEST, printable
 
 _CANVAS = re.compile(r"[^_]+_(?:LATE_)?(?P<who>\d+)_\d+_(?P<file>.+)")
@@ -175,16 +176,12 @@ class _People:
         for who in students:
             names = [who.id, who.lms_user_id, who.email, f"{who.first_name or ''} {who.last_name or ''}".strip()]
             for name in filter(None, names):
-                taken = self.by_name.setdefault(_plain(name), who.id)
+                taken = self.by_name.setdefault(spelling(name), who.id)
                 if taken != who.id:
-                    self.by_name[_plain(name)] = ""  # two people have it
+                    self.by_name[spelling(name)] = ""  # two people have it
 
     def find(self, name: str) -> str:
-        return self.by_name.get(_plain(name), "")
-
-
-def _plain(name: str) -> str:
-    return " ".join(name.casefold().split())
+        return self.by_name.get(spelling(name), "")
 
 
 def _people(course: Course) -> _People:

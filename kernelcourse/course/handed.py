@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .transplant import LARGEST, Ending, printable
+from .transplant import LARGEST, Ending, listed, printable
 
 MOST_FILES = 50  # notebooks of a submission
 _NOTEBOOK = re.compile(r"\.ipynb(\.json|\.txt)?$", re.IGNORECASE)  # browsers add an ending that they know
@@ -138,12 +138,22 @@ def _read_notebooks(folder: int, handed: Handed) -> None:
             break
         if stat.S_ISLNK(entry.st_mode):
             handed.odd("link", f"{printable(name)} is a link; it was not followed.")
-        elif entry.st_nlink > ours[entry.st_dev, entry.st_ino]:
-            handed.odd("link", f"{printable(name)} is a hard link to a file elsewhere; put a copy in its place.")
-        elif stat.S_ISREG(entry.st_mode):
-            _read(folder, name, entry, room, handed)
-        else:
+        elif not stat.S_ISREG(entry.st_mode):
             handed.odd("unreadable file", f"{printable(name)} is not a regular file.")
+        elif entry.st_nlink > ours[entry.st_dev, entry.st_ino] and not owns(os.fstat(folder), entry):
+            handed.odd("link", f"{printable(name)} is a hard link to a file elsewhere; put a copy in its place.")
+        else:
+            _read(folder, name, entry, room, handed)
+    if not notebooks and (others := sorted(found.keys() - {"timestamp.txt"})):
+        handed.odd("no notebook", f"The folder holds no notebook, only {listed(others)}.")
+
+
+def owns(folder: os.stat_result, file: os.stat_result) -> bool:
+    """Whether a file is surely the work of the student whose folder it lies in: somebody else may have linked to it.
+
+    Where submissions belong to the person who grades, so may the file that a link leads to.
+    """
+    return folder.st_uid == file.st_uid != os.geteuid()
 
 
 def _read(folder: int, name: str, entry: os.stat_result, room: int, handed: Handed) -> None:

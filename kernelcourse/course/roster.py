@@ -7,6 +7,7 @@ removed. The ids come back in the files that `kernelcourse report` writes: the p
 from __future__ import annotations
 
 import argparse
+import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -62,6 +63,15 @@ def enrolled(course: Course) -> set[str]:
             return {who.id for who in gradebook.students}
 
     return patiently(read)
+
+
+def spelling(name: str) -> str:
+    """What names have in common that differ in capitals, spaces or the code of an accent.
+
+    >>> spelling(" Zoe\u0308  ROE") == spelling("Zo\u00eb Roe")
+    True
+    """
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def read_roster(path: Path) -> Iterator[tuple[str, dict[str, str]]]:

@@ -12,7 +12,7 @@ from .groups import read_groups, speakers
 from .handed import Handed, misnamed, read_handed, students_with
 from .policy import Submissions
 from .received import read_received, time_of
-from .roster import enrolled
+from .roster import enrolled, spelling
 from .transplant import printable
 
 
@@ -72,10 +72,13 @@ class Submitted:
         """A line for each name in the folder `submitted` or in groups.csv that is probably a mistake."""
         for name in misnamed(self.folder, self.assignment):
             yield f"submitted/{printable(name)}: this cannot be a student's id; the folder is left out"
-        strangers = self.groups.keys() - set(self.found)
-        roster = enrolled(self.course) if strangers else set()
-        for student in sorted(strangers - roster) if roster else ():
+        roster = enrolled(self.course)
+        for student in sorted(self.groups.keys() - roster - set(self.found)) if roster else ():
             yield f"groups.csv: {student} is not on the roster"
+        spelled = {spelling(student): student for student in roster}
+        for student in self.found:
+            if student not in roster and (other := spelled.get(spelling(student))):
+                yield f"submitted/{student}: the roster spells this id {other}; it is graded as another student's"
 
     def times(self) -> dict[str, str]:
         """When each submission came, as far as it is known now."""

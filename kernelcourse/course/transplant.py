@@ -157,8 +157,7 @@ def _find(
             why = "whose number is the highest"
         else:
             why = "which has the right name" if taken == name else "which comes first"
-        names = " and ".join(map(printable, fitting))
-        odd("several files", f"{names} fit; the one taken is {printable(taken)}, {why}.")
+        odd("several files", f"{listed(fitting)} fit; the one taken is {printable(taken)}, {why}.")
     elif taken != name:
         odd("wrong file name", f"{printable(taken)} was taken for {name}.")
 
@@ -226,6 +225,17 @@ def printable(name: str) -> str:
     'a?[31m?.ipynb'
     """
     return "".join(letter if letter.isprintable() else "?" for letter in name[:200])
+
+
+def listed(names: list[str]) -> str:
+    """File names for a line of text, of many the first five.
+
+    >>> listed(["a"]), listed(["a", "b"]), listed([*"abcdefgh"])
+    ('a', 'a and b', 'a, b, c, d, e and 3 more')
+    """
+    shown = [printable(name) for name in names]
+    shown = shown if len(shown) <= 6 else [*shown[:5], f"{len(shown) - 5} more"]
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
 
 
 def _fits(cells: list[Cell], release: Any) -> bool:

@@ -163,18 +163,22 @@ def test_a_group_hands_in_once_and_everybody_gets_it(course, capsys):
         grade(course, ASSIGNMENT)
 
 
-def test_a_group_may_name_a_member_twice_or_one_who_is_not_on_the_roster(course, tmp_path, capsys):
+def test_names_that_are_probably_mistakes_are_told_and_a_member_may_be_named_twice(course, tmp_path, capsys):
     (tmp_path / "canvas.csv").write_text(CANVAS, encoding="utf-8")
     enrol(course, tmp_path / "canvas.csv")
     text = "group;student\none; ada\none;ada\none;bob\ntwo;kay\n"
+    with Gradebook(course.gradebook) as gradebook:
+        gradebook.update_or_create_student("zo\u00eb")
     (course.root / "groups.csv").write_bytes(text.encode("utf-16"))
     submit(course, "ada")
+    submit(course, "Zoe\u0308")  # as a Mac writes it
     (course.root / "submitted" / "not\nan id" / ASSIGNMENT).mkdir(parents=True)
     grade(course, ASSIGNMENT)
-    assert points(course) == {"ada": TOTAL, "bob": TOTAL}
-    assert capsys.readouterr().err.splitlines()[:2] == [
+    assert points(course) == {"ada": TOTAL, "bob": TOTAL, "Zoe\u0308": TOTAL}
+    assert capsys.readouterr().err.splitlines()[:3] == [
         "submitted/not?an id: this cannot be a student's id; the folder is left out",
         "groups.csv: kay is not on the roster",
+        "submitted/Zoe\u0308: the roster spells this id zo\u00eb; it is graded as another student's",
     ]
     for one, words in ((b"../../ada", "line 2: '../../ada' cannot be"), (b"\xff", "cannot be read as a table")):
         (course.root / "groups.csv").write_bytes(b"student,group\n" + one + b",one\n")
