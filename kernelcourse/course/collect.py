@@ -31,7 +31,7 @@ _METADATA = "submission_metadata.yml"
 
 @dataclass(frozen=True)
 class Entry:
-    """A notebook in a zip file: who may have handed it in, by several names, and when, if the platform tells it."""
+    """A notebook in a zip file: who may have handed it in, by several names, and when, if the platform says so."""
 
     who: list[str]
     name: str
@@ -90,14 +90,14 @@ def collect(course: Course, assignment: str, path: Path) -> tuple[list[str], lis
                 names, name = printable(" or ".join(entry.who)), printable(entry.name)
                 students = {student for one in entry.who if (student := people.find(one))}
                 if not students:
-                    lines.append(f"{names}: not the name of one person on the roster; {name} is left out")
+                    lines.append(f"{names}: nobody on the roster, or more than one, has this name; {name} is left out")
                 for student in sorted(students):
                     if trouble := arrived[student].add(entry, archive):
                         lines.append(f"{student}: {name} {trouble}; it is left out")
     except (OSError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
         raise CourseError(f"{path} cannot be read as a zip file: {error}") from error
     if not arrived and not lines:
-        raise CourseError(f"no notebook in {path} has a name as Gradescope, Canvas or Moodle write it")
+        raise CourseError(f"no notebook in {path} is named as Gradescope, Canvas or Moodle name them")
     submitted = course.root / "submitted"
     for student, one in arrived.items():
         if not one.files:
@@ -111,7 +111,7 @@ def collect(course: Course, assignment: str, path: Path) -> tuple[list[str], lis
 def _entries(archive: zipfile.ZipFile) -> Iterator[Entry]:
     """The notebooks in a platform's file, once for each person who handed in together.
 
-    What lies deeper, in a student's own folders, may bear any name: only the outermost one says whose it is.
+    Folders further in are the student's own and can have any name: only the outermost one says whose they are.
     """
     infos = [info for info in archive.infolist() if not info.is_dir() and info.file_size <= LARGEST]
     lists = [info for info in infos if PurePosixPath(info.filename).name == _METADATA]

@@ -1,8 +1,8 @@
 """Set or show the due date of an assignment, and extensions for single students.
 
 Due dates are nbgrader's own, in the gradebook. Extensions are in extensions.csv in the course folder: nbgrader can
-extend only what has been handed in. One that was granted in nbgrader counts as well. The next `kernelcourse grade`
-works out again what lateness costs; no submission is run again for it.
+extend only what has been handed in. Extensions that were granted in nbgrader count as well. The next run of
+`kernelcourse grade` computes the penalties again; no submission is run again for it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     course = Course.around(args.course)
     course.sources(args.assignment)
     if args.student and not args.time:
-        raise CourseError(f"say until when {args.student} has time, for example '2027-03-01 23:59 UTC'")
+        raise CourseError(f"say how long the extension of {args.student} lasts, for example '2027-03-01 23:59 UTC'")
     if args.student:
         extend(course, args.assignment, args.student, args.time)
     elif args.time:
@@ -61,7 +61,7 @@ def set_due(course: Course, assignment: str, time: str) -> None:
 
 
 def extend(course: Course, assignment: str, student: str, until: str) -> None:
-    """Note an extension; an earlier one for the same assignment goes."""
+    """Record an extension; it replaces an earlier one for the same assignment."""
     known = read_extensions(course) | {(student, assignment): moment(until)}
     text = io.StringIO()
     rows = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -83,7 +83,7 @@ def read_extensions(course: Course) -> dict[tuple[str, str], datetime]:
 
 
 def shown(course: Course, assignment: str) -> list[str]:
-    """The due date and the extensions, a line each."""
+    """The due date and the extensions, one per line."""
     with _gradebook(course) as gradebook:
         due = gradebook.find_assignment(assignment).duedate
         roster = {who.id for who in gradebook.students}

@@ -47,7 +47,7 @@ class Handed:
 
 
 def students_with(submitted: Path, assignment: str) -> list[str]:
-    """Everybody whose folder holds this assignment, or may hold it, even if it cannot be read."""
+    """The students whose folder holds this assignment, or may hold it but cannot be read."""
     return [name for name in _folders_with(submitted, assignment) if is_student(name)]
 
 

@@ -1,4 +1,4 @@
-"""When submissions came, as the collector saw it: `submitted/received.csv`, which lies in no student's folder."""
+"""When submissions arrived, as the collector recorded it: `submitted/received.csv`, outside the students' folders."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COLUMNS = ("student", "assignment", "received")
 
 
 def read_received(submitted: Path, assignment: str = "") -> dict[tuple[str, str], str]:
-    """The times that collectors have noted, in UTC, by student and assignment."""
+    """The times that collectors have recorded, in UTC, by student and assignment."""
     path = submitted / FILE
     found = {}
     for line, row in rows_with(path, _COLUMNS):
@@ -34,7 +34,7 @@ def read_received(submitted: Path, assignment: str = "") -> dict[tuple[str, str]
 
 
 def note_received(submitted: Path, assignment: str, times: Mapping[str, datetime | str]) -> None:
-    """Note when submissions came; what was noted before stays, for other students and assignments."""
+    """Record when submissions arrived; the records of other students and assignments stay."""
     known = read_received(submitted)
     known |= {(student, assignment): in_utc(str(when)) for student, when in times.items()}
     text = io.StringIO()
@@ -55,7 +55,7 @@ def in_utc(text: str) -> str:
     """
     from dateutil import tz
 
-    if not text or len(text) > 100:  # it would take the parser minutes to find out that it is none
+    if not text or len(text) > 100:  # the parser would take minutes to refuse it
         raise ValueError("no time")
     text = re.sub(r"^(\d{4}-\d\d-\d\d)-(\d\d)-(\d\d)-(\d\d)$", r"\1 \2:\3:\4", text.strip())
     stamp, _, zone = text.rpartition(" ")
@@ -88,7 +88,7 @@ def _unknown(zone: str) -> Any:
 
 
 def time_of(handed: Handed, noted: str, source: str, folder: Path) -> str:
-    """When a submission came, by the source that the instructor trusts; empty if that is not known."""
+    """When a submission arrived, according to the source that the instructor trusts; empty if it is not known."""
     if source == "file":
         latest = max(handed.saved.values(), default=None)
         return "" if latest is None else in_utc(str(datetime.fromtimestamp(latest, UTC)))

@@ -160,10 +160,10 @@ class Worker:
         raise KeyboardInterrupt("the time is up")
 
     def _start_clocks(self, message: dict[str, Any]) -> None:
-        """Two limits: on the processor's time, and on that of the clock, which a sleeping cell would never use up."""
+        """Two limits: on processor time, and on wall-clock time, for a cell that only sleeps."""
         self.late = False
         for kind, timer, name in _CLOCKS:
-            signal.signal(kind, self._ring)  # a cell may have made it its own
+            signal.signal(kind, self._ring)  # a cell may have installed its own handler
             signal.setitimer(timer, max(message[name], 0.001), 1)  # again every second, if it is ignored
 
     def _stop_clocks(self) -> None:
@@ -260,13 +260,13 @@ class Worker:
 
 
 def _end_copies(process: int) -> None:
-    """End a process that came out of a fork in a student's code, which would speak to the grader as well."""
+    """End this process if a student's code has forked it: it would answer the grader as well."""
     if os.getpid() != process:
         os._exit(0)
 
 
 def _fork(more: int = 0) -> int:
-    """Fork, however many processes the cells have left behind; afterwards they may have so many more."""
+    """Fork, however many processes the cells have left behind; `more` raises their limit afterwards."""
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
@@ -300,7 +300,7 @@ def _drop_rights(start: dict[str, Any]) -> None:
 
 
 def _settle(home: Path, library: Path) -> None:
-    """A home with what matplotlib would otherwise take seconds to find out."""
+    """Set up the home folder, with the list of fonts that matplotlib would take seconds to build."""
     fonts = home / ".fonts"
     fonts.mkdir(parents=True, exist_ok=True)
     for known in library.glob("fontlist-*.json"):
