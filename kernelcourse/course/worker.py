@@ -312,7 +312,9 @@ def _settle(home: Path, library: Path) -> None:
 
 
 class _Brief:
-    """Imports matplotlib's artists without the lists of properties in their docstrings, a third of the time of pyplot.
+    """Imports matplotlib's artists without building their lists of properties, which are for docstrings.
+
+    The lists take a quarter of the time that pyplot takes to import.
 
     >>> _Brief.find_spec("matplotlib.axes", None) is None
     True
