@@ -70,9 +70,9 @@ class Amended:
 
     assignment: str
     copy: Course
-    before: dict[str, tuple[float, float]]  # points and points that could be had, by student
+    before: dict[str, tuple[float, float]]  # points and the most that could be earned, by student
     after: dict[str, tuple[float, float]]
-    lost: list[str]  # what has no place any more
+    lost: list[str]  # what no longer belongs to any cell
 
 
 def amend(
@@ -170,7 +170,7 @@ def _given(course: Course, assignment: str) -> dict[str, Given]:
 
 
 def _restore(copy: Course, assignment: str, given: Mapping[str, Given], renamed: Mapping[str, str]) -> list[str]:
-    """Enter again what people had entered; return what has no place any more."""
+    """Enter again what people had entered; return what no longer belongs to any cell."""
     from nbgrader.api import Gradebook
 
     lost = []
@@ -224,7 +224,7 @@ def _table(amended: Amended) -> Iterator[str]:
         before = "–" if old is None else f"{old:g}/{once:g}"
         yield f"{student:<{width}}  {before:<8}  {f'{new:g}/{most:g}':<8}  {new - (old or 0):+g}"
     yield f"{amended.assignment}: {len(amended.after)} graded again, points change for {changed}"
-    yield from (f"no longer has a place: {line} (--renamed OLD=NEW names one)" for line in amended.lost)
+    yield from (f"no longer belongs to any cell: {line} (--renamed OLD=NEW names one)" for line in amended.lost)
 
 
 def write(course: Course, amended: Amended) -> None:

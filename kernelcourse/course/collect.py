@@ -20,10 +20,24 @@ from typing import Any
 
 from .errors import CourseError
 from .folder import Course, add_course_argument
+from .handed import MOST_FILES, is_notebook
+from .roster import spelling
+from .transplant import LARGEST, printable
 
-_CANVAS = re.compile(r"(?P<name>[^_/]+)_(?:LATE_)?(?P<id>\d+)_\d+_(?P<file>[^/]+\.ipynb)$")
-_MOODLE = re.compile(r"(?P<name>[^/]+?)_\d+_assignsubmission_file[_/]*(?P<file>[^/]+\.ipynb)$")
+_CANVAS = re.compile(r"[^_]+_(?:LATE_)?(?P<who>\d+)_\d+_(?P<file>.+)")
+_MOODLE = re.compile(r"(?P<who>.+?)_\d+_assignsubmission_file_*(?P<file>.*)")
 _METADATA = "submission_metadata.yml"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A notebook in a zip file: who may have handed it in, by several names, and when, if the platform says so."""
+
+    who: list[str]
+    name: str
+    longer: str  # with the student's own folders, for a second file of the same name
+    info: zipfile.ZipInfo
+    time: str = ""
 
 
 @dataclass
@@ -32,6 +46,20 @@ class Arrived:
 
     files: dict[str, bytes] = field(default_factory=dict)
     time: str = ""
+
+    def add(self, entry: Entry, archive: zipfile.ZipFile) -> str:
+        """Take a notebook; return what is wrong with it, if it cannot be taken."""
+        size = sum(map(len, self.files.values())) + entry.info.file_size
+        if size > LARGEST or len(self.files) >= MOST_FILES:
+            return "is too much for one submission"
+        try:
+            content = archive.read(entry.info)
+        except Exception as error:  # noqa: BLE001 - encrypted, damaged, an unknown method: zipfile raises all kinds
+            return f"cannot be unpacked ({error})"
+        name = entry.longer if entry.name in self.files else entry.name
+        self.files[name if len(name.encode()) < 256 else name[-60:]] = content  # a file system's longest name
+        self.time = max(self.time, entry.time)
+        return ""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +79,6 @@ def run(args: argparse.Namespace) -> int:
 def collect(course: Course, assignment: str, path: Path) -> tuple[list[str], list[str]]:
     """Unpack a platform's file; return the students, and a line for whatever could not be placed."""
     from .received import note_received
-    from .transplant import printable
 
     course.sources(assignment)
     people = _people(course)
@@ -59,42 +86,52 @@ def collect(course: Course, assignment: str, path: Path) -> tuple[list[str], lis
     arrived: dict[str, Arrived] = defaultdict(Arrived)
     try:
         with zipfile.ZipFile(path) as archive:
-            for who, name, content, time in _entries(archive):
-                students = [student for one in who if (student := people.find(one))]
+            for entry in _entries(archive):
+                names, name = printable(" or ".join(entry.who)), printable(entry.name)
+                students = {student for one in entry.who if (student := people.find(one))}
                 if not students:
-                    names = printable(" or ".join(who))
-                    lines.append(f"{names}: no one on the roster has this name; {printable(name)} is left out")
-                for student in students:
-                    arrived[student].files[name] = content
-                    arrived[student].time = max(arrived[student].time, time)
+                    lines.append(f"{names}: nobody on the roster, or more than one, has this name; {name} is left out")
+                for student in sorted(students):
+                    if trouble := arrived[student].add(entry, archive):
+                        lines.append(f"{student}: {name} {trouble}; it is left out")
     except (OSError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
         raise CourseError(f"{path} cannot be read as a zip file: {error}") from error
     if not arrived and not lines:
-        raise CourseError(f"no notebook in {path} has a name as Gradescope, Canvas or Moodle write it")
+        raise CourseError(f"no notebook in {path} is named as Gradescope, Canvas or Moodle name them")
     submitted = course.root / "submitted"
     for student, one in arrived.items():
+        if not one.files:
+            continue
         _replace(submitted / student / assignment, one.files)
-    note_received(submitted, assignment, {student: one.time for student, one in arrived.items() if one.time})
-    return sorted(arrived), lines
+    found = {student: one for student, one in arrived.items() if one.files}
+    note_received(submitted, assignment, {student: one.time for student, one in found.items() if one.time})
+    return sorted(found), lines
 
 
-def _entries(archive: zipfile.ZipFile) -> Iterator[tuple[list[str], str, bytes, str]]:
-    """Who may have handed in, the notebook's name and content, and the time, if the platform tells it."""
-    from .transplant import LARGEST
+def _entries(archive: zipfile.ZipFile) -> Iterator[Entry]:
+    """The notebooks in a platform's file, once for each person who handed in together.
 
+    Folders further in are the student's own and can have any name: only the outermost one says whose they are.
+    """
     infos = [info for info in archive.infolist() if not info.is_dir() and info.file_size <= LARGEST]
-    metadata = next((info for info in infos if PurePosixPath(info.filename).name == _METADATA), None)
-    known = _gradescope(archive.read(metadata)) if metadata else {}
+    lists = [info for info in infos if PurePosixPath(info.filename).name == _METADATA]
+    outermost = min(lists, key=lambda info: len(PurePosixPath(info.filename).parts), default=None)
+    known = _gradescope(archive.read(outermost)) if outermost else {}
     for info in infos:
         parts = PurePosixPath(info.filename).parts
-        if not info.filename.endswith(".ipynb"):
+        if not is_notebook(info.filename):
             continue
-        if folder := next((part for part in parts if part in known), ""):
-            for who in known[folder][0]:
-                yield who, parts[-1], archive.read(info), known[folder][1]
-        elif match := _CANVAS.search(info.filename) or _MOODLE.search(info.filename):
-            who = [match["id"]] if "id" in match.groupdict() else [match["name"]]
-            yield who, match["file"], archive.read(info), ""
+        for position, part in enumerate(parts):
+            inner = parts[position + 1 :]
+            if part in known:
+                for who in known[part][0]:
+                    yield Entry(who, parts[-1], "-".join(inner), info, known[part][1])
+                break
+            match = None if known else _MOODLE.fullmatch(part) or (None if inner else _CANVAS.fullmatch(part))
+            if match:
+                name = inner[-1] if inner else match["file"]
+                yield Entry([match["who"]], name, "-".join(inner) or name, info)
+                break
 
 
 def _gradescope(content: bytes) -> dict[str, tuple[list[list[str]], str]]:
@@ -139,16 +176,12 @@ class _People:
         for who in students:
             names = [who.id, who.lms_user_id, who.email, f"{who.first_name or ''} {who.last_name or ''}".strip()]
             for name in filter(None, names):
-                taken = self.by_name.setdefault(_plain(name), who.id)
+                taken = self.by_name.setdefault(spelling(name), who.id)
                 if taken != who.id:
-                    self.by_name[_plain(name)] = ""  # two people have it
+                    self.by_name[spelling(name)] = ""  # two people have it
 
     def find(self, name: str) -> str:
-        return self.by_name.get(_plain(name), "")
-
-
-def _plain(name: str) -> str:
-    return " ".join(name.casefold().split())
+        return self.by_name.get(spelling(name), "")
 
 
 def _people(course: Course) -> _People:

@@ -8,7 +8,7 @@ from ..checking.checks import FILE
 
 
 def configure(c: Any) -> None:
-    """Set up nbgrader for a course of this form; what the course's own file sets afterwards counts."""
+    """Set up nbgrader for a course of this form; the course's own file can override it."""
     from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
     from nbgrader.preprocessors import Execute, SaveAutoGrades
 

@@ -89,7 +89,8 @@ def _namespaces() -> str:
         "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1",
     }
     closed = [name for name, bad in limits.items() if _read(name) == bad]
-    return f"closed to you by {', '.join(closed)}: ask whoever runs this machine" if closed else "open to every user"
+    why = f"closed to you by {', '.join(closed)}: ask the administrator of this machine"
+    return why if closed else "open to every user"
 
 
 def _control_groups() -> str:

@@ -1,8 +1,8 @@
 """Set or show the due date of an assignment, and extensions for single students.
 
 Due dates are nbgrader's own, in the gradebook. Extensions are in extensions.csv in the course folder: nbgrader can
-extend only what has been handed in. One that was granted in nbgrader counts as well. The next `kernelcourse grade`
-works out again what lateness costs; no submission is run again for it.
+extend only what has been handed in. Extensions that were granted in nbgrader count as well. The next run of
+`kernelcourse grade` computes the penalties again; no submission is run again for it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from .errors import CourseError
 from .folder import Course, add_course_argument
 from .notebooks import replace_file
+from .tables import rows_with
 
 FILE = "extensions.csv"
 _COLUMNS = ("student", "assignment", "until")
@@ -32,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     course = Course.around(args.course)
     course.sources(args.assignment)
     if args.student and not args.time:
-        raise CourseError(f"say until when {args.student} has time, for example '2027-03-01 23:59 UTC'")
+        raise CourseError(f"say how long the extension of {args.student} lasts, for example '2027-03-01 23:59 UTC'")
     if args.student:
         extend(course, args.assignment, args.student, args.time)
     elif args.time:
@@ -60,7 +61,7 @@ def set_due(course: Course, assignment: str, time: str) -> None:
 
 
 def extend(course: Course, assignment: str, student: str, until: str) -> None:
-    """Note an extension; an earlier one for the same assignment goes."""
+    """Record an extension; it replaces an earlier one for the same assignment."""
     known = read_extensions(course) | {(student, assignment): moment(until)}
     text = io.StringIO()
     rows = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -70,31 +71,27 @@ def extend(course: Course, assignment: str, student: str, until: str) -> None:
 
 
 def read_extensions(course: Course) -> dict[tuple[str, str], datetime]:
-    """Until when whom an assignment has been extended."""
+    """The time until which an assignment is extended, by student and assignment."""
     path = course.root / FILE
-    if not path.is_file():
-        return {}
     found = {}
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        table = csv.DictReader(file)
-        if missing := [name for name in _COLUMNS if name not in (table.fieldnames or ())]:
-            raise CourseError(f"{path} has no column {missing[0]!r}; expected {', '.join(_COLUMNS)}")
-        for row in table:
-            try:
-                found[row["student"], row["assignment"]] = moment(row["until"] or "")
-            except CourseError as error:
-                raise CourseError(f"{path}, line {table.line_num}: {error}") from None
+    for line, row in rows_with(path, _COLUMNS):
+        try:
+            found[row["student"], row["assignment"]] = moment(row["until"])
+        except CourseError as error:
+            raise CourseError(f"{path}, line {line}: {error}") from None
     return found
 
 
 def shown(course: Course, assignment: str) -> list[str]:
-    """The due date and the extensions, a line each."""
+    """The due date and the extensions, one per line."""
     with _gradebook(course) as gradebook:
         due = gradebook.find_assignment(assignment).duedate
+        roster = {who.id for who in gradebook.students}
     lines = [f"{assignment}: due {due} UTC" if due else f"{assignment}: no due date"]
     for (student, name), until in sorted(read_extensions(course).items()):
         if name == assignment:
-            lines.append(f"{student}: until {until} UTC")
+            unknown = "" if student in roster else " (this id is not on the roster)"
+            lines.append(f"{student}: until {until} UTC{unknown}")
     return lines
 
 

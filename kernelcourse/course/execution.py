@@ -15,7 +15,7 @@ from typing import Any
 from ..checking.limits import PATIENCE, VARIABLE
 from .errors import CourseError
 
-# Python's own traceback of a process that dies or hangs, written while nothing else in it can act any more.
+# Python's own traceback of a process that dies or hangs, written when no other code in it can run any more.
 _PROLOGUE = """
 def _note_the_line():
     import faulthandler
@@ -132,7 +132,7 @@ class Runner:
 
 
 def _silent() -> logging.Logger:
-    """A logger for nbclient, whose errors are told in our own words."""
+    """A logger for nbclient, whose errors we report in our own words."""
     log = logging.getLogger(f"{__name__}.nbclient")
     log.addHandler(logging.NullHandler())
     log.propagate = False

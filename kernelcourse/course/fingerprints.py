@@ -37,7 +37,7 @@ from .folder import Course
 from .notebooks import read_source
 
 _PHRASE = re.compile(r"^\s*# `(.+?)`: (.+)$", re.MULTILINE)
-_SECONDS = 0.05  # for one change on one input, beyond three times what the solution takes: a loop that lost its end
+_SECONDS = 0.05  # for one change on one input, beyond three times what the solution takes: a loop may never end
 _LARGE = 1e30  # sums beyond it do not fit into the file
 _THROUGHOUT = {
     "doubled": "2 * {0}",

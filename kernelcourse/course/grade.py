@@ -1,7 +1,7 @@
 """Grade the submissions of an assignment, each in a sandbox, several at a time, and enter them into the gradebook.
 
-Submissions that are graded and unchanged are left alone; what lateness costs is worked out again for everybody. An
-interrupted run goes on with --resume.
+Submissions that are graded and unchanged are left alone; late penalties are computed again for everybody. --resume
+continues an interrupted run.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .due import read_extensions
 from .errors import CourseError
 from .folder import Course, add_course_argument
 from .notebooks import replace_file
@@ -77,6 +78,8 @@ def grade(
     students = room.chosen(students)
     with _alone(course):
         _ready(course, assignment, unsafe)
+        for line in room.warnings():
+            print(line, file=sys.stderr)
         plan = _plan(room, students, resume=resume, regrade=regrade)
         failures = _Run(room, plan, unsafe).grade(jobs=jobs, cluster=cluster)
         if not failures:
@@ -110,6 +113,7 @@ def _alone(course: Course) -> Iterator[None]:
 
 def _ready(course: Course, assignment: str, unsafe: bool) -> None:
     """Refuse early what could only fail later."""
+    read_extensions(course)
     if not list((course.exercises / assignment).glob("*.ipynb")) or not (course.root / "gradebook.db").is_file():
         raise CourseError(f"{assignment} is not released in this folder: run `kernelcourse release {assignment}` first")
     if not unsafe:
@@ -173,7 +177,7 @@ class _Run:
         course, assignment = self.room.course, self.room.assignment
         jobs = jobs if jobs > 0 else processors()
         failures: dict[str, str] = {}
-        tqdm.monitor_interval = 0  # a thread of its own would be in the way of the copies of this process
+        tqdm.monitor_interval = 0  # its thread would not survive in the copies of this process
         with (
             tqdm(total=len(self.plan["students"]), unit="submission", disable=None, file=sys.stderr) as bar,
             Writer(course, assignment) as writer,
@@ -249,7 +253,7 @@ class _Run:
         self._store(grade_submission(self.task, student, self.room.read(student)))
 
     def _give_up(self, student: str) -> None:
-        """Enter what is left of a submission that cannot be graded in the time that there is: nothing."""
+        """Enter a submission that cannot be graded within its time: none of it counts."""
         from .submission import grade_submission
 
         handed = self.room.read(student)
@@ -312,7 +316,7 @@ class _Entries:
             self.bar.write(f"{student}: {ending['kind']}: {ending['text']}", file=sys.stderr)
 
     def finish(self) -> None:
-        """Try once more what had to wait; raises `GradebookLocked` if it still has to."""
+        """Enter what had to wait; raises `GradebookLocked` if the gradebook is still locked."""
         for student in dict.fromkeys(self.waiting):
             self._merge(student)
 
@@ -341,7 +345,7 @@ def seconds_for(task: Any) -> float:
 
 
 def _warm_up(course: Course, task: Any, *, thoroughly: bool) -> None:
-    """Make here what the copies of this process need; for many of them, grade an empty submission once as well."""
+    """Build here what the copies of this process need; if they are many, grade an empty submission first as well."""
     import nbformat
 
     from ..checking.checks import checks_in

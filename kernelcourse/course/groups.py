@@ -5,13 +5,13 @@ A column assignment names the assignment for which a line holds, if groups diffe
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
 from .errors import CourseError
 from .folder import Course
-from .handed import Handed
+from .handed import Handed, is_student
+from .tables import rows_with
 
 FILE = "groups.csv"
 
@@ -19,22 +19,18 @@ FILE = "groups.csv"
 def read_groups(course: Course, assignment: str) -> dict[str, tuple[str, ...]]:
     """Each student of a group -> all its members."""
     path = course.root / FILE
-    if not path.is_file():
-        return {}
-    members: dict[str, list[str]] = defaultdict(list)
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        table = csv.DictReader(file)
-        if missing := [name for name in ("student", "group") if name not in (table.fieldnames or ())]:
-            raise CourseError(f"{path} has no column {missing[0]!r}; expected student, group and perhaps assignment")
-        for row in table:
-            if (row.get("assignment") or assignment) == assignment and row["student"] and row["group"]:
-                members[row["group"]].append(row["student"].strip())
+    members: dict[str, set[str]] = defaultdict(set)
+    for line, row in rows_with(path, ("student", "group"), " and perhaps assignment"):
+        if (row.get("assignment") or assignment) == assignment and row["student"] and row["group"]:
+            if not is_student(row["student"]):
+                raise CourseError(f"{path}, line {line}: {row['student']!r} cannot be a student's id")
+            members[row["group"]].add(row["student"])
     found: dict[str, tuple[str, ...]] = {}
     for group, students in members.items():
         for student in students:
             if student in found:
                 raise CourseError(f"{path}: {student} is in two groups for {assignment}, one of them {group}")
-            found[student] = tuple(sorted(set(students)))
+            found[student] = tuple(sorted(students))
     return found
 
 

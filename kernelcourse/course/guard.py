@@ -27,7 +27,7 @@ from nbgrader.exchange.default.collect import ExchangeCollect
 from nbgrader.plugins import FileNameCollectorPlugin
 
 from .folder import Course
-from .handed import read_handed, students_with
+from .handed import owns, read_handed, students_with
 from .notebooks import write_notebook
 from .policy import Submissions
 from .received import in_utc, note_received, read_received, time_of
@@ -175,7 +175,8 @@ def _collect_with_care(copy: Any, self: Any, src: str, dest: str, log: Any = Non
     finally:
         shutil.copytree = original
     for path in Path(src).rglob("*"):
-        if path.is_file() and not path.is_symlink() and path.lstat().st_nlink > 1:
+        entry = path.lstat()
+        if stat.S_ISREG(entry.st_mode) and entry.st_nlink > 1 and not owns(Path(src).lstat(), entry):
             self.log.warning("%s is a hard link to a file elsewhere: it is left out", path)
             (Path(dest) / path.relative_to(src)).unlink(missing_ok=True)
     submitted = Path(self.coursedir.root) / self.coursedir.submitted_directory

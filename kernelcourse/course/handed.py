@@ -8,15 +8,17 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .transplant import LARGEST, Ending, printable
+from .transplant import LARGEST, Ending, listed, printable
 
-_MOST = 50  # notebooks of a submission
+MOST_FILES = 50  # notebooks of a submission
+_NOTEBOOK = re.compile(r"\.ipynb(\.json|\.txt)?$", re.IGNORECASE)  # browsers add an ending that they know
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -45,12 +47,19 @@ class Handed:
 
 
 def students_with(submitted: Path, assignment: str) -> list[str]:
-    """Everybody whose folder holds this assignment, or may hold it, even if it cannot be read."""
+    """The students whose folder holds this assignment, or may hold it but cannot be read."""
+    return [name for name in _folders_with(submitted, assignment) if is_student(name)]
+
+
+def misnamed(submitted: Path, assignment: str) -> list[str]:
+    """Folders that hold this assignment under a name that cannot be a student's."""
+    return [name for name in _folders_with(submitted, assignment) if not is_student(name)]
+
+
+def _folders_with(submitted: Path, assignment: str) -> list[str]:
     found = []
     with contextlib.suppress(FileNotFoundError):
         for name in os.listdir(submitted):
-            if name.startswith(".") or not is_student(name):
-                continue
             try:
                 os.lstat(submitted / name / assignment)
             except PermissionError:
@@ -64,10 +73,19 @@ def students_with(submitted: Path, assignment: str) -> list[str]:
 def is_student(name: str) -> bool:
     """Whether a folder's name can be a student's in nbgrader's gradebook: text without control characters.
 
-    >>> is_student("ada"), is_student("a\\nb"), is_student("\\udcff")
-    (True, False, False)
+    >>> is_student("ada"), is_student("a\\nb"), is_student("\\udcff"), is_student("..")
+    (True, False, False, False)
     """
-    return name.isprintable() and 0 < len(name) <= 128 and not set(name) & {"/", "\\", "\0"}
+    return name.isprintable() and 0 < len(name) <= 128 and name[0] != "." and not set(name) & {"/", "\\"}
+
+
+def is_notebook(name: str) -> bool:
+    """Whether a file has a notebook's ending, which some browsers write in capitals or lengthen.
+
+    >>> [is_notebook(name) for name in ("a.ipynb", "a.IPYNB", "a.ipynb.txt", "a.ipynb.zip")]
+    [True, True, True, False]
+    """
+    return bool(_NOTEBOOK.search(name))
 
 
 def read_handed(submitted: Path, student: str, assignment: str) -> Handed:
@@ -113,17 +131,29 @@ def _opened(submitted: Path, *parts: str) -> Iterator[int]:
 def _read_notebooks(folder: int, handed: Handed) -> None:
     found = {name: os.stat(name, dir_fd=folder, follow_symlinks=False) for name in os.listdir(folder)}
     ours = Counter((entry.st_dev, entry.st_ino) for entry in found.values())
-    notebooks = {name: entry for name, entry in found.items() if name.endswith(".ipynb")}
-    for name, entry in sorted(notebooks.items(), key=lambda item: (item[1].st_size, item[0]))[:_MOST]:
+    notebooks = {name: entry for name, entry in found.items() if is_notebook(name)}
+    for name, entry in sorted(notebooks.items(), key=lambda item: (item[1].st_size, item[0]))[:MOST_FILES]:
         room = LARGEST + 1 - sum(map(len, handed.files.values()))
         if room <= 0:
             break
         if stat.S_ISLNK(entry.st_mode):
             handed.odd("link", f"{printable(name)} is a link; it was not followed.")
-        elif entry.st_nlink > ours[entry.st_dev, entry.st_ino]:
+        elif not stat.S_ISREG(entry.st_mode):
+            handed.odd("unreadable file", f"{printable(name)} is not a regular file.")
+        elif entry.st_nlink > ours[entry.st_dev, entry.st_ino] and not owns(os.fstat(folder), entry):
             handed.odd("link", f"{printable(name)} is a hard link to a file elsewhere; put a copy in its place.")
-        elif stat.S_ISREG(entry.st_mode):
+        else:
             _read(folder, name, entry, room, handed)
+    if not notebooks and (others := sorted(found.keys() - {"timestamp.txt"})):
+        handed.odd("no notebook", f"The folder holds no notebook, only {listed(others)}.")
+
+
+def owns(folder: os.stat_result, file: os.stat_result) -> bool:
+    """Whether a file is surely the work of the student whose folder it lies in: somebody else may have linked to it.
+
+    Where submissions belong to the person who grades, so may the file that a link leads to.
+    """
+    return folder.st_uid == file.st_uid != os.geteuid()
 
 
 def _read(folder: int, name: str, entry: os.stat_result, room: int, handed: Handed) -> None:

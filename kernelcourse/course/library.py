@@ -1,7 +1,7 @@
 """The library as a sandbox may see it: without the pieces under test, the catalogues and the instructor's side.
 
 Functions that an answer could call instead of being written keep their names and lose their bodies. Which ones these
-are is read off the catalogue and the notebook, not listed: all but those that the notebook's own locked cells import.
+are follows from the catalogue and the notebook: all but those that the notebook's own locked cells import.
 We do this ourselves, because limits inside one interpreter (RestrictedPython) do not withstand the attacks in
 tests/grading.
 """
@@ -121,7 +121,7 @@ def library_for(stem: str, locked: Iterable[str], shelf: Path) -> Path:
 
 @cache
 def _contents() -> str:
-    """The same for the same library; read once, as its modules are."""
+    """A hash of the library's files; read once, as its modules are."""
     files = sorted([*PACKAGE.rglob("*.py"), *PACKAGE.glob("data/*")])
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
 
@@ -147,7 +147,7 @@ def _imported(source: str) -> Iterator[str]:
 
 
 def _imports(source: str) -> list[ast.ImportFrom]:
-    """All that a cell says to the library: the rest of its text, a seed say, does not change what it needs."""
+    """The imports of a cell: the rest of its text, for example a seed, does not change what it needs."""
     return [node for node in ast.walk(_parsed(source)) if isinstance(node, ast.ImportFrom)]
 
 
@@ -233,7 +233,7 @@ def _build(place: Path, kept: set[str]) -> None:
     compileall.compile_dir(place, quiet=2, stripdir=str(place), prependdir="/library")
     for known in _fonts(place.parent):
         shutil.copy(known, place)
-    for path in (place, *place.rglob("*")):  # to be read by a user who owns nothing
+    for path in (place, *place.rglob("*")):  # the sandbox's user owns none of them
         path.chmod(0o755 if path.is_dir() else 0o644)
 
 
@@ -272,7 +272,7 @@ def _constants(node: ast.Assign | ast.AnnAssign) -> Iterator[str]:
 
 
 def _fonts(shelf: Path) -> list[Path]:
-    """What matplotlib knows of this machine's fonts, found out once and for all."""
+    """Matplotlib's list of this machine's fonts, built once."""
     known = shelf / "fonts"
     if not known.exists():
         draft = tempfile.mkdtemp(dir=shelf)

@@ -48,7 +48,7 @@ def moodle(assignment: str, submissions: Iterable[Submission]) -> str:
 
 
 def feedback(submission: Submission) -> str:
-    """What each piece earned, in a line whose numbers add up to the points: what was given by hand is shown so."""
+    """What each piece earned, in a line whose numbers add up to the points; manual scores are marked."""
     if submission.reason:
         return submission.reason
     by_hand = {cell.name for cell in submission.cells if cell.by_hand}

@@ -1,7 +1,7 @@
-"""One writer puts results into their places: the result's folder, the gradebook in one transaction, the notebooks.
+"""A single writer stores results: the result's folder, the gradebook in one transaction, the notebooks.
 
 nbgrader's `update_or_create_submission` commits at every step, so that a killed run would leave half a submission.
-What lateness costs is worked out from the gradebook's own due date and extensions, at every run and for everybody.
+Late penalties are computed from the gradebook's own due date and extensions, at every run and for everybody.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _write_through(path: Path, content: bytes) -> None:
 
 
 def _put(draft: Path, place: Path, drafts: Path) -> None:
-    """Move a folder to its place; what was there goes."""
+    """Move a folder to its place; what was there is removed."""
     place.parent.mkdir(parents=True, exist_ok=True)
     if place.exists():
         old = Path(tempfile.mkdtemp(dir=drafts))
@@ -221,12 +221,12 @@ class Writer:
                 grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
             for comment in notebook.comments:
                 comment.auto_comment = entry["comments"][self.names[comment.cell_id]]
-        self.gradebook.db.flush()  # or the notebooks' points would be those of before
+        self.gradebook.db.flush()  # or the notebooks would still have their old points
         self._charge(submission)
         self.gradebook.db.commit()
 
     def _charge(self, submission: Any) -> None:
-        """Work out what lateness costs, by the due date and the extension that the gradebook has now."""
+        """Compute the late penalty from the due date and the extension that the gradebook has now."""
         late = seconds_late(submission)
         for notebook in submission.notebooks:
             notebook.late_submission_penalty = None
@@ -239,7 +239,7 @@ class Writer:
         return None if penalty is None else min(max(penalty, 0.0), score)
 
     def settle(self, received: Mapping[str, str]) -> list[str]:
-        """Make sure that times and penalties are those of today's due date, extensions and manual scores.
+        """Bring times and penalties up to date with the due date, extensions and manual scores.
 
         Returns a line for everybody whose penalty has changed.
         """
@@ -254,7 +254,7 @@ class Writer:
                 submission.timestamp = _moment(received[submission.student_id])
             until = extensions.get((submission.student_id, self.assignment))
             if until is not None and submission.assignment.duedate is not None:
-                submission.extension = until - submission.assignment.duedate
+                submission.extension = max(until - submission.assignment.duedate, timedelta())
             self._charge(submission)
             after = sum(notebook.late_submission_penalty or 0 for notebook in submission.notebooks)
             if abs(after - before) > 1e-9:
@@ -275,7 +275,7 @@ class Writer:
         return patiently(attempt)
 
     def _submission(self, student: str) -> Any:
-        """The student's submission; made, with all its parts, if it is new. Nothing is committed here."""
+        """The student's submission; created, with all its parts, if it is new. Nothing is committed here."""
         from nbgrader.api import Comment, Grade, MissingEntry, Student, SubmittedAssignment, SubmittedNotebook
 
         session = self.gradebook.db
@@ -298,7 +298,7 @@ class Writer:
 
 
 def patiently(action: Callable[[], T]) -> T:
-    """What an action on the gradebook returns, as soon as no other program keeps it locked."""
+    """Run an action on the gradebook, after waiting while another program keeps it locked."""
     from sqlalchemy.exc import DBAPIError
 
     deadline = time.monotonic() + WAIT
@@ -317,7 +317,7 @@ def patiently(action: Callable[[], T]) -> T:
 
 
 def seconds_late(submission: Any) -> float:
-    """How late a submission came, its extension considered; nbgrader's own raises where there is no due date."""
+    """How late a submission arrived, extension included; nbgrader's own method fails where there is no due date."""
     due = submission.assignment.duedate
     if due is None or submission.timestamp is None:
         return 0.0

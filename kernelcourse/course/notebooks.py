@@ -23,7 +23,7 @@ def read_source(path: Path) -> Any:
 
 
 def read_notebook(path: Path) -> Any:
-    """The notebook that a file of Jupyter's holds, whoever wrote it."""
+    """The notebook in an `.ipynb` file, whichever program wrote it."""
     if not path.is_file():
         raise CourseError(f"there is no notebook {path}")
     import nbformat

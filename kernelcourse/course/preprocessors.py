@@ -26,7 +26,7 @@ from .variants import read_variants
 from .verdict import Grounds, Hearing, Judge
 
 UNSAFE = "Graded without a sandbox (--unsafe)."
-# A released cell that compares with the library stops in the sandbox, where the library lacks what is to be written.
+# A released cell that compares with the library fails in the sandbox, whose library lacks what students are to write.
 NOT_RUN = {
     "output_type": "stream",
     "name": "stdout",
@@ -85,7 +85,7 @@ class Transplant(NbGraderPreprocessor):
 
 
 class GradeSafely(NbGraderPreprocessor):
-    """In the place of nbgrader's `Execute`: cells run in a sandbox, checks in this process.
+    """Replaces nbgrader's `Execute`: cells run in a sandbox, checks in this process.
 
     The outputs of check cells are written here and nowhere else, so that nbgrader's own rule gives the points.
     """
@@ -155,11 +155,11 @@ class GradeSafely(NbGraderPreprocessor):
             outputs, died = session.run(cell.source)
             if cell.source in comparing and missing & {output.get("ename") for output in outputs}:
                 outputs = [NOT_RUN]
-                missing.add("NameError")  # of what the cell would have defined for the next one
+                missing.add("NameError")  # the next cell may use what this one did not define
             cell.outputs = [nbformat.from_dict(output) for output in outputs]
             if died is not None:
                 endings.append(Ending(died.kind, f"{_grade_id(cell) or f'Cell {number}'} {died}.", stem))
-        for cell, hearing in hearings:  # now that no cell can show what the hidden cases were
+        for cell, hearing in hearings:  # no cell runs any more that could show what the hidden cases were
             cell.outputs = [nbformat.from_dict(output) for output in hearing.conclude()]
             for function in hearing.functions:
                 if function.died is not None:

@@ -34,7 +34,7 @@ class RemoteFunction(Opaque, Answer):
         self.session, self.name = session, name
         self.keeper: int | None = None  # which kept copy of the process answers; None: the process as it is now
         self.renewed = False
-        self.hidden = False  # what an error says of a hidden case stays hidden
+        self.hidden = False  # if the case is hidden, what an error says is hidden as well
         self.gone: Raised | None = None
         self.died: Died | None = None
         self.seconds, self.clock = session.limits.seconds, session.limits.clock  # left for all its calls
@@ -67,7 +67,7 @@ class RemoteFunction(Opaque, Answer):
         return Outcome(case, error=self.gone)
 
     def lose(self, died: Died) -> None:
-        """From now on every call comes to the same end."""
+        """Let every further call fail in the same way."""
         self.died = died
         self.gone = Raised("Timeout" if died.kind == "timeout" else "KernelDied", f"it {died}")
 
@@ -101,7 +101,7 @@ class RemoteFunction(Opaque, Answer):
             self.session.guest = None
             raise
         elapsed = time.monotonic() - start
-        used = reply.get("used")  # a lie costs no more than the clock allows
+        used = reply.get("used")  # if this is a lie, the wall-clock limit still holds
         self.seconds = max(self.seconds - (used if type(used) is float and used >= 0 else elapsed), 0.1)
         self.clock = max(self.clock - elapsed, 0.1)
         return reply
@@ -130,7 +130,7 @@ class RemoteFunction(Opaque, Answer):
         return Outcome(case, value, error, changed, calls, printed)
 
     def close(self) -> None:
-        """Let the copy of the student's process go."""
+        """End the copy of the student's process."""
         if self.session.guest is self:
             self.session.guest = None
             try:

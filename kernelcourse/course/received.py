@@ -1,4 +1,4 @@
-"""When submissions came, as the collector saw it: `submitted/received.csv`, which lies in no student's folder."""
+"""When submissions arrived, as the collector recorded it: `submitted/received.csv`, outside the students' folders."""
 
 from __future__ import annotations
 
@@ -13,33 +13,28 @@ from typing import Any
 from .errors import CourseError
 from .handed import Handed
 from .notebooks import replace_file
+from .tables import rows_with
 
 FILE = "received.csv"
 _COLUMNS = ("student", "assignment", "received")
 
 
 def read_received(submitted: Path, assignment: str = "") -> dict[tuple[str, str], str]:
-    """The times that collectors have noted, in UTC, by student and assignment."""
+    """The times that collectors have recorded, in UTC, by student and assignment."""
     path = submitted / FILE
-    if not path.is_file():
-        return {}
     found = {}
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        table = csv.DictReader(file)
-        if missing := [name for name in _COLUMNS if name not in (table.fieldnames or ())]:
-            raise CourseError(f"{path} has no column {missing[0]!r}; expected {', '.join(_COLUMNS)}")
-        for row in table:
-            if not assignment or row["assignment"] == assignment:
-                try:
-                    found[row["student"], row["assignment"]] = in_utc(row["received"] or "")
-                except ValueError:
-                    where = f"{path}, line {table.line_num}"
-                    raise CourseError(f"{where}: {row['received']!r} is not a time: use 2027-03-01 23:59 UTC") from None
+    for line, row in rows_with(path, _COLUMNS):
+        if not assignment or row["assignment"] == assignment:
+            try:
+                found[row["student"], row["assignment"]] = in_utc(row["received"])
+            except ValueError:
+                where = f"{path}, line {line}"
+                raise CourseError(f"{where}: {row['received']!r} is not a time: use 2027-03-01 23:59 UTC") from None
     return found
 
 
 def note_received(submitted: Path, assignment: str, times: Mapping[str, datetime | str]) -> None:
-    """Note when submissions came; what was noted before stays, for other students and assignments."""
+    """Record when submissions arrived; the records of other students and assignments stay."""
     known = read_received(submitted)
     known |= {(student, assignment): in_utc(str(when)) for student, when in times.items()}
     text = io.StringIO()
@@ -52,20 +47,22 @@ def note_received(submitted: Path, assignment: str, times: Mapping[str, datetime
 def in_utc(text: str) -> str:
     """A time as ISO text in UTC; without a zone it counts as UTC, as everywhere in nbgrader.
 
-    nbgrader's `parse_utc` takes "+0100" for a hundred seconds, and an unknown zone for UTC.
+    nbgrader's `parse_utc` takes "+0100" for a hundred seconds, and an unknown zone for UTC. A time that leaves out part
+    of its date, or that Europe and America read as different days, is refused.
 
     >>> in_utc("2027-03-01 23:59 +0100"), in_utc("2027-07-01 23:59 Europe/Vienna")
     ('2027-03-01 22:59:00 UTC', '2027-07-01 21:59:00 UTC')
     """
-    from dateutil import parser, tz
+    from dateutil import tz
 
-    if not text or len(text) > 100:  # it would take the parser minutes to find out that it is none
+    if not text or len(text) > 100:  # the parser would take minutes to refuse it
         raise ValueError("no time")
     text = re.sub(r"^(\d{4}-\d\d-\d\d)-(\d\d)-(\d\d)-(\d\d)$", r"\1 \2:\3:\4", text.strip())
     stamp, _, zone = text.rpartition(" ")
     named = re.fullmatch(r"[A-Za-z][\w/]*", zone) and zone.upper() not in ("AM", "PM")
+    zone = "UTC" if zone.upper() in ("UTC", "Z") else zone
     try:
-        when = parser.parse(stamp if named else text)
+        when = _complete(stamp if named else text)
         if named:
             when = when.replace(tzinfo=tz.gettz(zone) or _unknown(zone))
         when = when.astimezone(UTC) if when.tzinfo else when
@@ -74,12 +71,24 @@ def in_utc(text: str) -> str:
         raise ValueError("no time") from error
 
 
+def _complete(text: str) -> datetime:
+    """The time that a text names whatever day it is read on, and whether days or months come first in 3/4/2027."""
+    from dateutil import parser
+
+    days = (datetime(2000, 1, 1), datetime(2001, 2, 2))  # they fill in what is missing
+    orders = (False, True) if re.search(r"\d[/.]\d+[/.]\d", text) else (False,)
+    readings = {parser.parse(text, default=day, dayfirst=order) for day in days for order in orders}
+    if len(readings) > 1:
+        raise ValueError("several times")
+    return readings.pop()
+
+
 def _unknown(zone: str) -> Any:
     raise ValueError(f"no zone {zone}")
 
 
 def time_of(handed: Handed, noted: str, source: str, folder: Path) -> str:
-    """When a submission came, by the source that the instructor trusts; empty if that is not known."""
+    """When a submission arrived, according to the source that the instructor trusts; empty if it is not known."""
     if source == "file":
         latest = max(handed.saved.values(), default=None)
         return "" if latest is None else in_utc(str(datetime.fromtimestamp(latest, UTC)))

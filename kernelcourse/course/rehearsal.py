@@ -28,7 +28,7 @@ from .verdict import Grounds, Judge, nodes_of
 
 
 def rehearse(folder: Path, notebooks: dict[str, Any], secret: str, config: Any) -> None:
-    """Grade the notebooks of an assignment, which have their solutions in them; refuse with what is not as it should.
+    """Grade the notebooks of an assignment, which have their solutions in them; refuse, naming what is wrong.
 
     `folder` holds the assignment's source and checks.
     """

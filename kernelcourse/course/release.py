@@ -36,7 +36,7 @@ COMMITMENT = ".commitment.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("assignments", nargs="*", metavar="ASSIGNMENT", help="one or several (default: all)")
+    parser.add_argument("assignments", nargs="*", metavar="ASSIGNMENT", help="one or more (default: all)")
     parser.add_argument("--term", help="draw new data and test cases for this term, for example 2027-spring")
     parser.add_argument(
         "--per-student", type=Path, metavar="FILE", help="also a variant for each student in this CSV file"

@@ -71,7 +71,7 @@ def replay(course: Course, student: str, assignment: str, *, unsafe: bool = Fals
 
 
 def _differences(stored: Mapping[str, Any], again: Mapping[str, Any]) -> list[str]:
-    """What the grade is based on and has changed since."""
+    """What has changed since among the things that the grade is based on."""
     names = {"digest": "submission", "seed": "secret", "release": "release"}
     found = [
         f"the {name} is not the one that was graded" for key, name in names.items() if stored.get(key) != again.get(key)

@@ -7,13 +7,13 @@ removed. The ids come back in the files that `kernelcourse report` writes: the p
 from __future__ import annotations
 
 import argparse
-import csv
-import io
+import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from .errors import CourseError
 from .folder import Course, add_course_argument
+from .tables import read_table
 
 _IDS = {  # who a student is, in the columns of each list; the first that is not empty counts
     "canvas": ("SIS Login ID", "SIS User ID", "ID"),
@@ -39,39 +39,63 @@ def enrol(course: Course, path: Path) -> list[str]:
 
     from .engine import load_config
 
-    students = dict(read_roster(path))
+    students: dict[str, dict[str, str]] = {}
+    for student, profile in read_roster(path):
+        if students.setdefault(student, profile) != profile:
+            raise CourseError(
+                f"{path}: {student!r} is the id of two people, {_name(students[student])} and {_name(profile)}"
+            )
     with Gradebook(course.gradebook, load_config(course).CourseDirectory.course_id) as gradebook:
         for student, profile in students.items():
             gradebook.update_or_create_student(student, **profile)
     return list(students)
 
 
+def enrolled(course: Course) -> set[str]:
+    """The ids of all students whom the gradebook knows."""
+    from nbgrader.api import Gradebook
+
+    from .engine import load_config
+    from .merge import patiently
+
+    def read() -> set[str]:
+        with Gradebook(course.gradebook, load_config(course).CourseDirectory.course_id) as gradebook:
+            return {who.id for who in gradebook.students}
+
+    return patiently(read)
+
+
+def spelling(name: str) -> str:
+    """What names have in common that differ in capitals, spaces or the code of an accent.
+
+    >>> spelling(" Zoe\u0308  ROE") == spelling("Zo\u00eb Roe")
+    True
+    """
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
 def read_roster(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Ids and profiles of the students in a list."""
     from .handed import is_student
 
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CourseError(f"{path} cannot be read as a table: {error}") from error
-    delimiter = max(",;\t", key=text.partition("\n")[0].count)
-    table = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-    columns = [(name or "").strip() for name in table.fieldnames or ()]
-    table.fieldnames = columns
+    columns, rows = read_table(path)
     kind = next((kind for kind, ids in _IDS.items() if set(ids) & set(columns) and _named(kind, columns)), "")
     if not kind:
         known = "Student and SIS Login ID (Canvas), First name and ID number (Moodle), id (nbgrader)"
         raise CourseError(f"{path} has the columns {', '.join(columns)[:200]}; expected {known}")
-    for row in table:
-        cells = {name: (value or "").strip() for name, value in row.items() if isinstance(value, str)}
+    for line, cells in rows:
         student = next((cells[name] for name in _IDS[kind] if cells.get(name)), "")
         if kind == "moodle" and student == cells.get("Email address"):
             student = student.partition("@")[0]
         if not student or (kind == "canvas" and cells["Student"].lower() in ("student, test", "points possible")):
             continue
         if not is_student(student):
-            raise CourseError(f"{path}, line {table.line_num}: {student!r} cannot be a student's id")
+            raise CourseError(f"{path}, line {line}: {student!r} cannot be a student's id")
         yield student, _profile(kind, cells)
+
+
+def _name(profile: Mapping[str, str]) -> str:
+    return " ".join(filter(None, (profile.get("first_name"), profile.get("last_name")))) or "one without a name"
 
 
 def _named(kind: str, columns: list[str]) -> bool:

@@ -159,7 +159,7 @@ class Sandbox:
 
     def _worker(self, descriptor: int, library: str, site: Sequence[str], home: str) -> list[str]:
         code = (
-            f"import sys; sys.path[:0] = [{library!r}]; sys.path += {list(site)!r}; "
+            f"import gc, sys; gc.disable(); sys.path[:0] = [{library!r}]; sys.path += {list(site)!r}; "
             f"from kernelcourse.course.worker import main; main({descriptor}, {home!r})"
         )
         python = getattr(sys, "_base_executable", sys.executable)

@@ -1,4 +1,4 @@
-"""Many submissions at once, in processes of this machine.
+"""Many submissions at once, in processes on this machine.
 
 Students are yielded as they are done, with what went wrong in the grader itself, if anything did.
 
@@ -52,17 +52,22 @@ def on_this_machine(
     shares = _shares_of_the_processors(jobs)
     waiting = [(student, 1) for student in reversed(students)]
     running: dict[Connection, _Job] = {}
+
+    def start_waiting() -> None:
+        while waiting and len(running) < jobs:
+            connection, job = _start(work, *waiting.pop(), shares.pop(), time.monotonic() + seconds)
+            running[connection] = job
+
     try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                connection, job = _start(work, *waiting.pop(), shares.pop(), time.monotonic() + seconds)
-                running[connection] = job
+        start_waiting()
+        while running:
             first = min(job.deadline for job in running.values())
             ready = wait(list(running), None if first == math.inf else max(first - time.monotonic(), 0))
             for job in running.values():
-                if time.monotonic() > job.deadline:  # killed, it is ready in the next round
+                if time.monotonic() > job.deadline:  # once killed, it is ready in the next round
                     job.overdue = True
                     job.process.kill()
+            finished = []
             for done in ready:
                 assert isinstance(done, Connection)
                 job = running.pop(done)
@@ -73,9 +78,11 @@ def on_this_machine(
                 if said is None and not overdue and job.attempt < _TRIES:
                     waiting.append((job.student, job.attempt + 1))
                 elif said is None:
-                    yield job.student, OVERDUE if overdue else "the grader's process was killed"
+                    finished.append((job.student, OVERDUE if overdue else "the grader's process was killed"))
                 else:
-                    yield job.student, said
+                    finished.append((job.student, said))
+            start_waiting()  # before the caller enters what is finished
+            yield from finished
     finally:
         for job in running.values():
             job.process.kill()
@@ -104,7 +111,7 @@ def _last_word(connection: Connection) -> str | None:
 
 
 def processors() -> int:
-    """How many processors we may use, which in a container are fewer than there are."""
+    """How many processors we may use: in a container, often fewer than the machine has."""
     seen = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, int(min(seen, quota())))
 
@@ -141,7 +148,7 @@ def _quota_of(folder: Path) -> float:
 
 
 def _shares_of_the_processors(jobs: int) -> list[set[int]]:
-    """Processors for each job, its own if there are enough: no student's busy code takes another's time."""
+    """Processors for each job, separate ones if there are enough: no student's code slows down another's."""
     if not hasattr(os, "sched_getaffinity"):
         return [set()] * jobs
     available = sorted(os.sched_getaffinity(0))

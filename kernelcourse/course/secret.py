@@ -55,7 +55,7 @@ def revealed(seed: str) -> Iterator[None]:
 
 
 def commitment(seed: str) -> str:
-    """A name for a secret that does not tell it, and that no other secret has."""
+    """A name for a secret that does not reveal it and that no other secret has."""
     return hashlib.sha256(f"kernelcourse {seed}".encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""A notebook's run in sandboxes: if one comes to a bad end, the next takes over without the cell that caused it.
+"""A notebook's run in sandboxes: if one dies, the next takes over without the cell that killed it.
 
 We do this ourselves, because nbclient runs a notebook in one kernel and ends with it.
 """
@@ -37,7 +37,7 @@ class Session:
         self.guest: Any = None  # whose calls a copy of the student's process is answering
 
     def run(self, source: str) -> tuple[list[dict[str, Any]], Died | None]:
-        """The outputs of a cell, and what was odd about its end."""
+        """The outputs of a cell, and how it ended, if that was unusual."""
         try:
             if self.guest is not None:
                 self.guest.close()
@@ -150,7 +150,7 @@ def _size(output: dict[str, Any]) -> int:
 
 
 def _within(outputs: Iterable[dict[str, Any]], limit: int) -> tuple[list[dict[str, Any]], bool]:
-    """The first outputs, as far as there is room for them, and whether some were left out."""
+    """The first outputs that fit into the limit, and whether some were left out."""
     kept: list[dict[str, Any]] = []
     for output in outputs:
         room = output["output_type"] == "error" or _size(output) <= limit  # an error is short, and worth reading
@@ -175,7 +175,7 @@ def clean_outputs(outputs: Any, *, verdicts: bool, limit: int = 200_000) -> list
 
 
 def _records(metadata: Any) -> Iterator[dict[str, Any]]:
-    """Verdicts on pieces, in their form and no other."""
+    """The verdicts on pieces that have the right form."""
     found = metadata.get("kernelcourse") if isinstance(metadata, dict) else None
     for record in (found if isinstance(found, list) else [])[:100]:
         if not isinstance(record, dict):
@@ -187,7 +187,7 @@ def _records(metadata: Any) -> Iterator[dict[str, Any]]:
 
 
 def _clean(outputs: Any, limit: int) -> Iterator[dict[str, Any]]:
-    """What may be shown of a sandbox's word: text and pictures; no HTML, no scripts, nothing forged in form."""
+    """The part of a sandbox's outputs that may be shown: text and pictures; no HTML, no scripts, nothing malformed."""
     for output in (outputs if type(outputs) is list else [])[:1000]:
         kind = output.get("output_type") if type(output) is dict else None
         if kind == "stream":

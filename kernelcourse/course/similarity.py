@@ -28,11 +28,11 @@ from .transplant import cut
 K = 5  # tokens in a run: about half a line
 SHARED_RUNS = 40  # fewer rare runs in common are two or three lines, which honest students may well write alike
 OVERLAP = 0.6  # of the rare runs of either, how many both have
-COMMON_SHARE, COMMON_AT_LEAST, COMMON_AT_MOST = 0.2, 3, 25  # a run of more students than this is how one writes it
+COMMON_SHARE, COMMON_AT_LEAST, COMMON_AT_MOST = 0.2, 3, 25  # a run that more students have is simply how one writes it
 OWN_WORDS = 4  # names and words of comments that are neither in the stub nor in the solution
 
 _MAX_TOKENS, _MAX_TEXT = 5000, 20_000  # tokens and characters of one answer; a longer one is compared by its beginning
-_MAX_LINE = 400  # characters: Python's tokenizer may try each of a line again from every other
+_MAX_LINE = 400  # characters of a line: Python's tokenizer can take quadratic time on one
 _KNOWN = frozenset(keyword.kwlist) | frozenset(dir(builtins))
 # Python 3.12 takes f-strings apart, 3.14 t-strings as well.
 _OPENINGS = {getattr(tokenize, name) for name in ("FSTRING_START", "TSTRING_START") if hasattr(tokenize, name)}

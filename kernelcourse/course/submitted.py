@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from .engine import load_config
 from .errors import CourseError
 from .folder import Course
 from .groups import read_groups, speakers
-from .handed import Handed, read_handed, students_with
+from .handed import Handed, misnamed, read_handed, students_with
 from .policy import Submissions
 from .received import read_received, time_of
+from .roster import enrolled, spelling
+from .transplant import printable
 
 
 class Submitted:
     """The submissions of an assignment, as they are when a run begins."""
 
     def __init__(self, course: Course, assignment: str) -> None:
-        course.sources(assignment)  # says which assignments there are, if this is none
+        course.sources(assignment)  # raises an error that lists the assignments, if this is not one
         self.course, self.assignment = course, assignment
         self.folder = course.root / "submitted"
 
@@ -28,7 +30,7 @@ class Submitted:
 
     @cached_property
     def noted(self) -> dict[str, str]:
-        """When submissions came, by the collector's word."""
+        """When submissions arrived, according to the collector."""
         return {student: when for (student, _), when in read_received(self.folder, self.assignment).items()}
 
     @cached_property
@@ -41,7 +43,7 @@ class Submitted:
 
     @cached_property
     def speakers(self) -> dict[str, str]:
-        """Who hands in for each student; alone, one does so for oneself."""
+        """Who hands in for each student: a member of the group, or the student."""
         together = {student for student in self.found if student in self.groups}
         alone = {student: student for student in self.found if student not in together}
         return alone | speakers(self.groups, {student: self.read(student) for student in together})
@@ -53,7 +55,7 @@ class Submitted:
         return handed
 
     def chosen(self, students: Sequence[str]) -> list[str]:
-        """Those who are asked for, or everybody."""
+        """The students who are asked for, or all of them."""
         everybody = self.speakers
         if missing := sorted(set(students) - set(everybody)):
             raise CourseError(f"no submission of {self.assignment} by {', '.join(missing)} in {self.folder}")
@@ -63,11 +65,23 @@ class Submitted:
         return sorted(set(students)) or sorted(everybody)
 
     def members(self, speaker: str) -> list[str]:
-        """All for whom a student hands in."""
+        """The students for whom this one hands in."""
         return sorted(student for student, other in self.speakers.items() if other == speaker)
 
+    def warnings(self) -> Iterator[str]:
+        """A line for each name in the folder `submitted` or in groups.csv that is probably a mistake."""
+        for name in misnamed(self.folder, self.assignment):
+            yield f"submitted/{printable(name)}: this cannot be a student's id; the folder is left out"
+        roster = enrolled(self.course)
+        for student in sorted(self.groups.keys() - roster - set(self.found)) if roster else ():
+            yield f"groups.csv: {student} is not on the roster"
+        spelled = {spelling(student): student for student in roster}
+        for student in self.found:
+            if student not in roster and (other := spelled.get(spelling(student))):
+                yield f"submitted/{student}: the roster spells this id {other}; it is graded as another student's"
+
     def times(self) -> dict[str, str]:
-        """When each submission came, as far as it is known now."""
+        """When each submission arrived, as far as that is known now."""
         if self.source == "collector":
             return {student: self.noted.get(speaker, "") for student, speaker in self.speakers.items()}
         return {student: self.read(speaker).received for student, speaker in self.speakers.items()}

@@ -39,7 +39,7 @@ class PieceRow:
     points: float
     right: int
     written: int
-    explained: int  # to so many: they asked for the second step of a hint
+    explained: int  # how many asked for the second step of a hint
     asked: int
 
     @property
@@ -111,7 +111,7 @@ def summarise(everything: Graded) -> Summary:
 
 
 def histogram(points: Sequence[float], most: float) -> list[Bar]:
-    """How many have how many points, in bars of equal, whole width.
+    """How many students have how many points, in bars of the same width, a whole number.
 
     >>> [(bar.low, bar.high, bar.count) for bar in histogram([0, 3, 4, 4], 4)]
     [(0, 1, 1), (1, 2, 0), (2, 3, 0), (3, 4, 3)]
@@ -188,7 +188,7 @@ def visible(text: str) -> str:
 
 
 def render(summary: Summary) -> str:
-    """The page: one file that asks for nothing else. Every text is escaped."""
+    """The page, as one self-contained file. Every text is escaped."""
     import jinja2
 
     environment = jinja2.Environment(

@@ -19,9 +19,9 @@ LONGEST = 1_000_000  # characters of a cell
 BUDGET = 2_000_000  # bytes of all texts that are taken from a notebook
 MOST = 500  # cells that a student may add
 SHOWN, SHOWN_LINE, SHOWN_IN_ALL = 20_000, 2_000, 200_000  # characters of a cell, a line, a notebook that pages show
-_BRACKETS = 10_000_000  # lists and objects of a file: two bytes each there, a hundred in memory
-# A text, or all that follows a quotation mark without a second one: if it could fail, every quotation mark within
-# would be tried again.
+_BRACKETS = 10_000_000  # lists and objects in a file: two bytes each there, a hundred in memory
+# A string of JSON, or everything after a quotation mark that is never closed: a pattern that can fail would be tried
+# again at every quotation mark within.
 _TEXT = re.compile(rb'"(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z)', re.DOTALL)
 _NUMBER = re.compile(r"\((\d{1,6})\)\.ipynb$")  # of a browser's second download
 _DEFINITION = re.compile(r"^(?:(?:async +)?def|class)[ \t]+(\w+)|^(\w+) *=(?!=)", re.MULTILINE)
@@ -43,7 +43,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Ending:
-    """Something odd about a submission."""
+    """Something unusual about a submission."""
 
     kind: str
     text: str
@@ -96,7 +96,7 @@ def _cell(entry: Mapping[str, Any]) -> Cell:
     metadata = entry.get("metadata")
     ours = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     grade_id = ours.get("grade_id") if isinstance(ours, dict) else None
-    name = grade_id if isinstance(grade_id, str) else entry.get("id")  # released cells bear it as their name, too
+    name = grade_id if isinstance(grade_id, str) else entry.get("id")  # the grade_id is the name of released cells, too
     code = entry.get("cell_type") == "code"
     return Cell(text, code, name if isinstance(name, str) else "", by_nbgrader=isinstance(grade_id, str))
 
@@ -157,8 +157,7 @@ def _find(
             why = "whose number is the highest"
         else:
             why = "which has the right name" if taken == name else "which comes first"
-        names = " and ".join(map(printable, fitting))
-        odd("several files", f"{names} fit; the one taken is {printable(taken)}, {why}.")
+        odd("several files", f"{listed(fitting)} fit; the one taken is {printable(taken)}, {why}.")
     elif taken != name:
         odd("wrong file name", f"{printable(taken)} was taken for {name}.")
 
@@ -174,7 +173,7 @@ def _nothing_fits(name: str, readable: Mapping[str, Any], broken: Mapping[str, s
 
 
 def within_budget(cells: list[Cell], release: Any) -> tuple[list[Cell], int]:
-    """The cells whose texts have room together, answers before others, and how many have none."""
+    """The cells whose texts fit into the budget, answers first, and the number of those that do not."""
     asked = {_grade_id(cell) for cell in release.cells if _is_solution(cell)}
     left, without = BUDGET, set[int]()
     for position in sorted(range(len(cells)), key=lambda i: (cells[i].grade_id not in asked, i)):
@@ -196,7 +195,7 @@ def written_size(text: str) -> int:
 
 
 def shorten(notebook: Any) -> None:
-    """Cut long texts of a notebook that has run, for programs that show it: they take quadratic time to colour one.
+    """Cut long texts of a notebook that has run: highlighting one on a page takes quadratic time.
 
     The student's file keeps the whole.
     """
@@ -226,6 +225,17 @@ def printable(name: str) -> str:
     'a?[31m?.ipynb'
     """
     return "".join(letter if letter.isprintable() else "?" for letter in name[:200])
+
+
+def listed(names: list[str]) -> str:
+    """File names for a line of text; if there are many, the first five.
+
+    >>> listed(["a"]), listed(["a", "b"]), listed([*"abcdefgh"])
+    ('a', 'a and b', 'a, b, c, d, e and 3 more')
+    """
+    shown = [printable(name) for name in names]
+    shown = shown if len(shown) <= 6 else [*shown[:5], f"{len(shown) - 5} more"]
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
 
 
 def _fits(cells: list[Cell], release: Any) -> bool:
@@ -301,7 +311,7 @@ def transplant(cells: list[Cell], release: Any) -> Any:
     return _put_together(release, answers, added, seen)
 
 
-# MathJax's ways to a link, a script or a style
+# MathJax commands that make a link, a script or a style
 _WORDS = "href|require|style|class|cssId|mmlToken|bbox|unicode|tooltip|texttip|data|csname|url|includegraphics"
 _ACTIVE = re.compile(rf"\\(?=(?:{_WORDS})(?![A-Za-z])|html[A-Z])")
 

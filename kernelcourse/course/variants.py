@@ -1,7 +1,7 @@
 """Who has which variant of an assignment: the same tasks with each student's own numbers, data and hidden inputs.
 
 A release for each student notes it in `.grading/variants/<assignment>.json`. Grading goes by that note and by the
-folder that a submission lies in. What a submission says of itself is compared with it, and no more.
+folder that a submission lies in. What a submission says about itself is only compared with that note.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .transplant import Ending
 
 @dataclass(frozen=True)
 class Variants:
-    """What a release for each student gave to whom."""
+    """The variant that each student was given."""
 
     seeds: dict[str, int] = field(default_factory=dict)  # by student
     values: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)  # student -> notebook -> own values
@@ -69,7 +69,7 @@ class Variants:
         return "; ".join(filter(None, map(in_words, self.values.get(student, {}).values())))
 
     def literals(self, student: str) -> frozenset[str]:
-        """How a program writes them."""
+        """The same numbers, as a program writes them."""
         return frozenset(repr(value) for own in self.values.get(student, {}).values() for value in own.values())
 
 
@@ -107,7 +107,7 @@ def record_file(root: Path, assignment: str) -> Path:
 
 
 def read_variants(root: Path, assignment: str) -> Variants:
-    """What was noted; nothing if all students have the same notebook."""
+    """The variants that were recorded; none if all students have the same notebook."""
     path = record_file(root, assignment)
     if not path.is_file():
         return Variants()

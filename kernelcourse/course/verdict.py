@@ -1,4 +1,4 @@
-"""What a check cell says of a student's answers, found out by the grader itself and written as the cell's output.
+"""What a check cell says of a student's answers, determined by the grader and written as the cell's output.
 
 We do this ourselves, because a check that runs beside the answer, as in nbgrader, can be changed by it.
 """
@@ -21,7 +21,7 @@ from ..checking.report import Result, Verdict
 class Recorder:
     """The `check` of a notebook while grading: it judges like the student's, but keeps the results and goes on.
 
-    Hidden cases wait until no cell can tell any more what they were.
+    Hidden cases are tried last, when no cell can reveal them any more.
     """
 
     def __init__(self, checks: Checks) -> None:
@@ -180,7 +180,7 @@ class Judge:
         return judge
 
     def judge(self, source: str) -> Hearing:
-        """Run a check cell, as far as it can be run at its place."""
+        """Run what a check cell can find out at this point: all but the hidden cases."""
         recorder: Recorder | None = None
         scope = dict(self.namespace)
         for name, value in self.namespace.items():

@@ -163,6 +163,47 @@ def test_a_group_hands_in_once_and_everybody_gets_it(course, capsys):
         grade(course, ASSIGNMENT)
 
 
+def test_names_that_are_probably_mistakes_are_told_and_a_member_may_be_named_twice(course, tmp_path, capsys):
+    (tmp_path / "canvas.csv").write_text(CANVAS, encoding="utf-8")
+    enrol(course, tmp_path / "canvas.csv")
+    text = "group;student\none; ada\none;ada\none;bob\ntwo;kay\n"
+    with Gradebook(course.gradebook) as gradebook:
+        gradebook.update_or_create_student("zo\u00eb")
+    (course.root / "groups.csv").write_bytes(text.encode("utf-16"))
+    submit(course, "ada")
+    submit(course, "Zoe\u0308")  # as a Mac writes it
+    (course.root / "submitted" / "not\nan id" / ASSIGNMENT).mkdir(parents=True)
+    grade(course, ASSIGNMENT)
+    assert points(course) == {"ada": TOTAL, "bob": TOTAL, "Zoe\u0308": TOTAL}
+    assert capsys.readouterr().err.splitlines()[:3] == [
+        "submitted/not?an id: this cannot be a student's id; the folder is left out",
+        "groups.csv: kay is not on the roster",
+        "submitted/Zoe\u0308: the roster spells this id zo\u00eb; it is graded as another student's",
+    ]
+    for one, words in ((b"../../ada", "line 2: '../../ada' cannot be"), (b"\xff", "cannot be read as a table")):
+        (course.root / "groups.csv").write_bytes(b"student,group\n" + one + b",one\n")
+        with pytest.raises(CourseError, match=words):
+            grade(course, ASSIGNMENT)
+
+
+def test_an_extension_never_shortens_the_time_and_a_bad_one_stops_the_run_before_it_begins(course, capsys):
+    policy(course, per_day=0.5)
+    main(["due", ASSIGNMENT, str(DUE), "--course", str(course.root)])
+    main(["due", ASSIGNMENT, f"{DUE - timedelta(days=5)}", "--student", "ada", "--course", str(course.root)])
+    assert "ada: until 2027-02-24 23:59:00 UTC (this id is not on the roster)" in capsys.readouterr().out
+    submit(course, "ada")
+    received(course, ada=timedelta(0))  # at the last second
+    grade(course, ASSIGNMENT)
+    assert points(course) == {"ada": TOTAL}
+    for time in ("23:59", "2027-03", "3/4/2027", "2027-02-30"):  # part of a date, a date of two meanings, no date
+        (course.root / "extensions.csv").write_text(
+            f"student;assignment;until\nada;{ASSIGNMENT};{time}\n", encoding="utf-8-sig"
+        )
+        with pytest.raises(CourseError, match=rf"extensions.csv, line 2: '{time}' is not a time"):
+            grade(course, ASSIGNMENT, regrade=True)
+    assert capsys.readouterr().out.count("graded,") == 1
+
+
 CANVAS = """\
 Student,ID,SIS User ID,SIS Login ID,Section,Some task (123)
     Points Possible,,,,,10
@@ -259,7 +300,10 @@ def test_zip_files_of_the_platforms_are_unpacked_with_their_times(course, tmp_pa
     archive = zipped(tmp_path / "gradescope.zip", files)
     assert main(["collect", ASSIGNMENT, archive, "--course", str(course.root)]) == 0
     said = capsys.readouterr().out
-    assert "12 or nobody@x.org or Nobody: no one on the roster has this name" in said and "2 submissions" in said
+    assert (
+        "12 or nobody@x.org or Nobody: nobody on the roster, or more than one, has this name" in said
+        and "2 submissions" in said
+    )
     assert (course.root / "submitted" / "bob" / ASSIGNMENT / f"{STEM}.ipynb").read_text() == "right"
     found = {path.parent for path in tmp_path.rglob("evil.ipynb")}
     assert found == {course.root / "submitted" / student / ASSIGNMENT for student in ("ada", "bob")}
@@ -276,6 +320,57 @@ def test_zip_files_of_the_platforms_are_unpacked_with_their_times(course, tmp_pa
     assert names == {"ada": "my work.ipynb", "bob": "b.ipynb"}
     (tmp_path / "no.zip").write_text("no", encoding="ascii")
     assert main(["collect", ASSIGNMENT, str(tmp_path / "no.zip"), "--course", str(course.root)]) == 2
+
+
+def test_no_student_hands_in_for_another_or_at_another_time_by_the_names_of_folders(course, tmp_path, capsys):
+    (tmp_path / "moodle.csv").write_text(MOODLE, encoding="utf-8")
+    enrol(course, tmp_path / "moodle.csv")
+    theirs = "Eve Curie_9_assignsubmission_file"
+    moodle = {f"{theirs}/{STEM}.ipynb": "right", f"Ada Lovelace_8_assignsubmission_file/deep/{theirs}/e.ipynb": "half"}
+    main(["collect", ASSIGNMENT, zipped(tmp_path / "moodle.zip", moodle), "--course", str(course.root)])
+    found = {path.parent.parent.name: path.name for path in (course.root / "submitted").glob("*/*/*.ipynb")}
+    assert found == {"eve": f"{STEM}.ipynb", "ada": "e.ipynb"}
+    forged = "submission_1:\n  :submitters:\n  - {':sid': eve}\n  :created_at: 2001-01-01 00:00 +0000\n"
+    files = {"a/submission_1/deep/submission_metadata.yml": forged, "a/submission_metadata.yml": GRADESCOPE}
+    files |= {"a/submission_1/x.ipynb": "right", "a/submission_1/deep/x.ipynb": "half"}
+    files |= {"a/submission_7/eve_77_1_x.ipynb": "not on the list, and not from Canvas"}
+    main(["collect", ASSIGNMENT, zipped(tmp_path / "gradescope.zip", files), "--course", str(course.root)])
+    found = {path.name: path.read_text() for path in (course.root / "submitted" / "ada" / ASSIGNMENT).iterdir()}
+    assert found == {"x.ipynb": "right", "deep-x.ipynb": "half"}  # both are kept; grading says which one it took
+    with (course.root / "submitted" / "received.csv").open(newline="", encoding="utf-8") as file:
+        times = {row["student"]: row["received"] for row in csv.DictReader(file)}
+    assert times == {"ada": "2027-03-02 09:00:00 UTC"}
+
+
+def test_what_cannot_be_unpacked_is_one_students_trouble(course, tmp_path, capsys):
+    (tmp_path / "canvas.csv").write_text(CANVAS, encoding="utf-8")
+    enrol(course, tmp_path / "canvas.csv")
+    submit(course, "ada", "kept from the last time")
+    path = tmp_path / "canvas.zip"
+    zipped(path, {"a_77_1_damaged.ipynb": "damaged", f"b_78_2_{'ü' * 120}.IPYNB": "right"})
+    path.write_bytes(path.read_bytes().replace(b"damaged", b"DAMAGED", 2).replace(b"DAMAGED", b"damaged", 1))
+    assert main(["collect", ASSIGNMENT, str(path), "--course", str(course.root)]) == 0
+    said = capsys.readouterr().out
+    assert "ada: damaged.ipynb cannot be unpacked (" in said and "1 submissions" in said
+    (kept,) = (course.root / "submitted" / "ada" / ASSIGNMENT).iterdir()
+    assert kept.read_text() == "kept from the last time"
+    (taken,) = (course.root / "submitted" / "bob" / ASSIGNMENT).iterdir()
+    assert taken.name.endswith("ü.IPYNB") and taken.read_text() == "right"
+
+
+def test_a_list_with_one_id_for_two_people_or_none_that_can_be_read_enters_nobody(course, tmp_path):
+    for text, words in (
+        ("id,first_name\nada,Ada\nbob,Bob\nada,Adam\n", "'ada' is the id of two people, Ada and Adam"),
+        ("id,first_name\n..,Ada\n", r"line 2: '\.\.' cannot be a student's id"),
+        (f"id,first_name\nada,{'x' * 200_000}\n", "after line 1: field larger than field limit"),
+    ):
+        (tmp_path / "list.csv").write_text(text, encoding="utf-8")
+        with pytest.raises(CourseError, match=words):
+            enrol(course, tmp_path / "list.csv")
+    with Gradebook(course.gradebook) as gradebook:
+        assert gradebook.students == []
+    (tmp_path / "list.csv").write_text("id,first_name\nada,Ada\nada,Ada\nbob\n", encoding="utf-8")
+    assert enrol(course, tmp_path / "list.csv") == ["ada", "bob"]
 
 
 def test_a_locked_gradebook_is_waited_for_then_named_and_nothing_is_lost(course, monkeypatch, capsys):

@@ -2,11 +2,15 @@
 
 import copy
 import json
+import os
 import re
+import socket
+from pathlib import Path
 
 import nbformat
 import pytest
 
+from kernelcourse.course.handed import read_handed
 from kernelcourse.course.transplant import (
     BUDGET,
     MOST,
@@ -296,6 +300,47 @@ def test_of_two_files_the_newer_counts_then_the_higher_number(notebook):
     assert taken({one: 50.0, other: 100.0}) == ("several files", f"{other}, which was saved last.")
     assert taken({one: 50.0, other: 50.0}) == ("several files", f"{other}, whose number is the highest.")
     assert taken({one: 50.0, "a copy.ipynb": 50.0}) == ("several files", f"{one}, which has the right name.")
+
+
+def make_a_socket(path):
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(str(path))
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "words"),
+    [
+        (os.mkfifo, "unreadable file", "is not a regular file"),
+        (Path.mkdir, "unreadable file", "is not a regular file"),
+        (make_a_socket, "unreadable file", "is not a regular file"),
+        (lambda path: path.symlink_to(__file__), "link", "is a link"),
+        (lambda path: path.symlink_to("/dev/zero"), "link", "is a link"),
+        (lambda path: path.with_suffix(".zip").touch(), "no notebook", "holds no notebook, only nb.zip"),
+        (lambda path: (path.parent / "hw" / "nb").mkdir(parents=True), "no notebook", "only hw"),
+    ],
+)
+def test_what_lies_in_the_place_of_a_notebook_is_named_and_not_opened(tmp_path, monkeypatch, make, kind, words):
+    (tmp_path / "ada" / "hw").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)  # a socket's path must be short
+    make(Path("ada/hw/nb.ipynb"))
+    handed = read_handed(tmp_path, "ada", "hw")
+    (ending,) = handed.endings
+    assert not handed.files and ending["kind"] == kind and words in ending["text"]
+
+
+@pytest.mark.parametrize("owner", [os.geteuid(), 12345])
+def test_a_second_name_costs_nothing_where_the_file_is_surely_the_students_own(tmp_path, owner):
+    if owner != os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    folders = [tmp_path / student / "hw" for student in ("ada", "eve")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    (folders[0] / "nb.ipynb").write_text("the work of ada")
+    os.link(folders[0] / "nb.ipynb", folders[1] / "nb.ipynb")
+    for path in (folders[0], folders[0] / "nb.ipynb"):
+        os.chown(path, owner, -1)
+    found = [list(read_handed(tmp_path, student, "hw").files) for student in ("ada", "eve")]
+    assert found == ([["nb.ipynb"], []] if owner == 12345 else [[], []])
 
 
 @pytest.mark.parametrize(
