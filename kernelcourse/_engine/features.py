@@ -57,15 +57,18 @@ def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: di
             return _coordinate_descent(loops, features, Phi, problems, options)
         if n * n <= room:
             return _dual_svms(features, Phi, problems, options["lam"])
-    if model.solve is feature_logistic and len(problems) > 1:
+    if model.solve is feature_logistic:
         return _logistic_columns(features, Phi, problems, options["ridge"])
     return [model.solve(Stored(features), Phi, targets, **options) for targets in problems]
 
 
 def _whitened(features: Any, Phi: Array) -> tuple[Array, Any]:
     r"""Features $\Psi = \Phi L^{-\top}$ with $P = L L^\top$, whose penalty is the identity, and the way back to w."""
+    P = features.penalty()
+    if np.array_equal(P, np.eye(features.m)):  # as of random features
+        return Phi, np.asarray
     with one_thread(features.m < 1000):
-        L = cholesky(features.penalty())
+        L = cholesky(P)
     return triangular_solve(L, Phi.T).T, partial(triangular_solve, L, transposed=True)
 
 

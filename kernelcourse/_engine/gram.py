@@ -22,7 +22,6 @@ from ..validation import Array, slices
 from . import threads as fast
 
 ROWS, COLUMNS = 256, 256  # of a tile: 512 kB
-FEW_ROWS = 500  # of a Gram matrix that is not worth tiles and threads
 SLAB_ROWS = 64  # that are multiplied together, and stay in the processor's cache for what follows
 ENTRIES = 2**17  # of the rows that a thread takes at a time in a compiled loop, which has tiles of its own: 1 MB
 MOST_COLUMNS = 32  # with more, one matrix product is faster than the difference of every pair
@@ -61,9 +60,8 @@ def radial(kernel: Radial, X: Array, Z: Array) -> Array:
     if not _suit_distances(X, Z):
         return NotImplemented
     if is_ours(type(kernel).profile):
-        if Z is X and len(X) <= FEW_ROWS:
-            return _from_pairs(X, kernel.profile)
-        return _filled(X, Z, _distances(X, Z, "euclidean", kernel.profile))
+        tiles, whole = _distances(X, Z, "euclidean", kernel.profile), slice(len(X))
+        return tiles(whole, whole) if Z is X and len(X) <= ROWS else _filled(X, Z, tiles)
     return kernel.profile(_filled(X, Z, _distances(X, Z, "euclidean", lambda r: r)))  # called once, in this thread
 
 
@@ -208,23 +206,18 @@ def _exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Tiles
 
 
 def _distances(X: Array, Z: Array, metric: str, profile: Profile) -> Tiles:
-    from scipy.spatial.distance import cdist
+    """A profile of the distances; a tile on the diagonal takes each pair once."""
+    from scipy.spatial.distance import cdist, pdist, squareform
 
     def values(rows: slice, columns: slice) -> Array:
         with np.errstate(over="ignore"):  # of a distance over a tiny width
-            return profile(cdist(X[rows], Z[columns], metric))
+            if Z is not X or rows != columns:
+                return profile(cdist(X[rows], Z[columns], metric))
+            K = squareform(profile(pdist(X[rows], metric)), checks=False)
+        np.fill_diagonal(K, profile(np.zeros(1)))
+        return K
 
     return values
-
-
-def _from_pairs(X: Array, profile: Profile) -> Array:
-    """A Gram matrix of few points from the distance of each pair once."""
-    from scipy.spatial.distance import pdist, squareform
-
-    with np.errstate(over="ignore"):
-        K = squareform(profile(pdist(X)), checks=False)
-    np.fill_diagonal(K, profile(np.zeros(1)))
-    return K
 
 
 def _exp(D: Array, factor: float) -> Array:
@@ -241,8 +234,7 @@ def _filled(X: Array, Z: Array, tiles: Tiles) -> Array:
         for part in [rows, *slices(m, COLUMNS, rows.stop)] if symmetric else slices(m, COLUMNS):
             K[rows, part] = values = tiles(rows, part)
             if symmetric and part == rows:
-                below = np.tri(len(values), k=-1, dtype=bool)
-                K[rows, rows][below] = values.T[below]
+                np.copyto(K[rows, rows], values.T, where=np.tri(len(values), k=-1, dtype=bool))
             elif symmetric:
                 K[part, rows] = values.T
 

@@ -80,11 +80,12 @@ def many_labels(n: int, d: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
     return 2.5 * rng.normal(size=(classes, d))[y] + rng.normal(size=(n, d)), y
 
 
+@cache
 def width(d: int, shape: str = "plain") -> float:
     """The median distance between points, which is what users are told to start from."""
-    X = points(200, d, shape)
-    D = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
-    return float(max(np.median(D), 1e-3))
+    from scipy.spatial.distance import pdist
+
+    return float(max(np.median(pdist(points(200, d, shape))), 1e-3))
 
 
 @cache
