@@ -18,6 +18,7 @@ import re
 import statistics
 import subprocess
 import sys
+import textwrap
 import time
 import warnings
 from collections import Counter, defaultdict
@@ -291,12 +292,12 @@ def growth(rows: list[Row], side: str) -> float | None:
 def for_the_readme(rows: list[Row]) -> str:
     """The sentence that README quotes."""
     ratios, worst = [row["ratio"] for row in rows], min(rows, key=lambda row: row["ratio"])
-    slower = sum(ratio < 1 for ratio in ratios)
-    return (
+    sentences = (
         f"In a sample of {len(rows)} cells of that map, the peer takes {statistics.median(ratios):.1f} times as long "
-        f"as this library in the\nmedian cell and {min(ratios):.2f} times in the worst "
-        f"({worst['job']}, {place(worst)}).\nIt is faster than this library in {slower} of the cells."
+        f"as this library in the median cell, and {min(ratios):.2f} times as long in the worst one ({worst['job']}, "
+        f"{place(worst)}). The peer is faster in {sum(ratio < 1 for ratio in ratios)} cells."
     )
+    return textwrap.fill(sentences, 120)
 
 
 def place(row: Row) -> str:

@@ -187,7 +187,8 @@ def ridge(step: str, n: int, d: int, shape: str = "plain") -> Cell:
         ours.fit(X, t)
         peer.fit(X, t)
         Z = given(points(n, d, shape, seed=4))
-        others = {"pykeops": partial(keops_sums, Z, X, 0.5 / s**2, peer.dual_coef_)} if optional("pykeops") else {}
+        keops = optional("pykeops.numpy")
+        others = {"pykeops": partial(keops_sums, keops, Z, X, 0.5 / s**2, peer.dual_coef_)} if keops else {}
         return Cell(lambda: ours.predict(Z), lambda: peer.predict(Z), close(1e-6), others)
     ridges, folds = np.logspace(-2, 2, 10), kc.k_fold(n, 5, rng=0)
     search = GridSearchCV(peer, {"alpha": ridges}, cv=folds, scoring="neg_mean_squared_error", refit=False)
@@ -198,10 +199,8 @@ def ridge(step: str, n: int, d: int, shape: str = "plain") -> Cell:
     )
 
 
-def keops_sums(Z: np.ndarray, X: np.ndarray, gamma: float, a: np.ndarray) -> np.ndarray:
-    from pykeops.numpy import LazyTensor
-
-    z_i, x_j = LazyTensor(Z[:, None, :].astype(float)), LazyTensor(X[None, :, :].astype(float))
+def keops_sums(keops: Any, Z: np.ndarray, X: np.ndarray, gamma: float, a: np.ndarray) -> np.ndarray:
+    z_i, x_j = keops.LazyTensor(Z[:, None, :].astype(float)), keops.LazyTensor(X[None, :, :].astype(float))
     return ((-gamma * ((z_i - x_j) ** 2).sum(-1)).exp() @ a[:, None])[:, 0]
 
 
@@ -382,15 +381,10 @@ def counts(kernel: str, n: int) -> Cell:
         return (C @ C.T).toarray()
 
     others = {}
-    if kernel == "strings" and optional("strkernel.mismatch_kernel"):
-        others["strkernel"] = partial(strkernel_spectrum, [["ACGT".index(c) for c in s] for s in objects])
+    if kernel == "strings" and (strkernel := optional("strkernel.mismatch_kernel")):
+        numbers = [["ACGT".index(letter) for letter in string] for string in objects]
+        others["strkernel"] = lambda: strkernel.MismatchKernel(l=4, k=3, m=0).get_kernel(numbers).kernel
     return Cell(lambda: k(objects), peer, close(1e-12), others)
-
-
-def strkernel_spectrum(sequences: list[list[int]]) -> Any:
-    from strkernel.mismatch_kernel import MismatchKernel
-
-    return MismatchKernel(l=4, k=3, m=0).get_kernel(sequences).kernel
 
 
 def graphs(kernel: str, data: str, n: int) -> Cell:
