@@ -277,7 +277,18 @@ def first_largest(x, lanes):
 
 
 @loop
-def single_steps(K, diag, lo, hi, c, r, steps, tol=0.0):
+def row_of(K, rows, part, there, i):
+    """Row i of the part of K that has these rows and columns, copied when it is first asked for."""
+    row = part[i]
+    if not there[i]:
+        there[i], source = True, K[rows[i]]
+        for j in range(len(rows)):
+            row[j] = source[rows[j]]
+    return row
+
+
+@loop
+def single_steps(K, rows, part, there, diag, lo, hi, c, r, steps, tol):
     """Move the coefficient that gains most, until its residual is at most tol; as `pair_steps`."""
     n = len(c)
     goal, gain, lanes = np.empty(n), np.empty(n), np.empty(LANES)
@@ -291,17 +302,18 @@ def single_steps(K, diag, lo, hi, c, r, steps, tol=0.0):
         i = first_largest(gain, lanes)
         if goal[i] == c[i] or abs(r[i]) <= tol:
             return step
-        delta, c[i], row = goal[i] - c[i], goal[i], K[i]
+        delta, c[i], row = goal[i] - c[i], goal[i], row_of(K, rows, part, there, i)
         for k in range(n):
             r[k] -= delta * row[k]
     return steps
 
 
 @loop
-def pair_steps(K, diag, lo, hi, c, r, steps, tol=0.0):
+def pair_steps(K, rows, part, there, diag, lo, hi, c, r, steps, tol):
     """Move the pair that gains most, one up and one down, until no pair has a KKT violation above tol.
 
-    Changes c and r = y - K c; returns the steps taken, fewer than `steps` if there is nothing left to do.
+    The problem has the rows and columns `rows` of K, and `part` those of its rows that are `there` already. Changes c
+    and r = y - K c; returns the steps taken, fewer than `steps` if there is nothing left to do.
     """
     n = len(c)
     gain, lanes = np.empty(n), np.empty(LANES)
@@ -312,7 +324,7 @@ def pair_steps(K, diag, lo, hi, c, r, steps, tol=0.0):
         gain[k] = r[k] + up[k]
     for step in range(steps):
         i = first_largest(gain, lanes)
-        row_i, k_ii, r_i = K[i], diag[i], r[i]
+        row_i, k_ii, r_i = row_of(K, rows, part, there, i), diag[i], r[i]
         for k in range(n):
             slope = (r_i - r[k]) * down[k]
             slope = slope if slope > 0.0 else 0.0
@@ -323,7 +335,7 @@ def pair_steps(K, diag, lo, hi, c, r, steps, tol=0.0):
             return step
         if r_i - r[j] <= tol and r_i - least(r, down) <= tol:
             return step
-        row_j, room_i, room_j = K[j], hi[i] - c[i], c[j] - lo[j]
+        row_j, room_i, room_j = row_of(K, rows, part, there, j), hi[i] - c[i], c[j] - lo[j]
         delta = min((r_i - r[j]) / max(floor, k_ii + diag[j] - 2 * row_i[j]), room_i, room_j)
         c[i] = hi[i] if delta == room_i else c[i] + delta
         c[j] = lo[j] if delta == room_j else c[j] - delta
@@ -378,30 +390,35 @@ def small_problems(K, rows, y, starts, first, last, C, offset, gap, most, c, fou
     """
     for p in range(first, last):
         begin, end = starts[p], starts[p + 1]
-        part, signs, c_p = among(K, rows[begin:end]), y[begin:end], c[begin:end]
+        chosen, signs, c_p = rows[begin:end], y[begin:end], c[begin:end]
         n = end - begin
+        whole = n == len(K) and np.array_equal(chosen, np.arange(n))
+        part = K if whole else np.empty((n, n))  # memory that no row is copied to costs nothing
+        there = np.full(n, whole)
         lo, hi, diag, r = np.empty(n), np.empty(n), np.empty(n), signs.copy()
         plus = 0
         for k in range(n):
-            lo[k], hi[k], diag[k] = min(0.0, C * signs[k]), max(0.0, C * signs[k]), max(part[k, k], 1e-200)
+            lo[k], hi[k] = min(0.0, C * signs[k]), max(0.0, C * signs[k])
+            diag[k] = max(K[chosen[k], chosen[k]], 1e-200)
             plus += signs[k] > 0
-        steps, tol, b = 0, min(0.1, max(1e-3, 100 * gap)), 0.0
-        while True:
+        steps, tol, b, reached, objective = 0, min(0.1, max(1e-3, 100 * gap)), 0.0, np.inf, np.inf
+        while not offset or 0 < plus < n:  # one label alone is an error
             took = 0
             if offset:
-                took = pair_steps(part, diag, lo, hi, c_p, r, most - steps, tol)
+                took = pair_steps(K, chosen, part, there, diag, lo, hi, c_p, r, most[p] - steps, tol)
                 ordered = np.sort(r)
                 b = (ordered[plus - 1] + ordered[plus]) / 2
             else:
                 now = 1
-                while now > 0 and took < most - steps:
-                    now = pair_steps(part, diag, lo, hi, c_p, r, min(n, most - steps - took), tol)
-                    now += single_steps(part, diag, lo, hi, c_p, r, min(n, most - steps - took - now), tol)
+                while now > 0 and took < most[p] - steps:
+                    left = most[p] - steps - took
+                    now = pair_steps(K, chosen, part, there, diag, lo, hi, c_p, r, min(n, left), tol)
+                    now += single_steps(K, chosen, part, there, diag, lo, hi, c_p, r, min(n, left - now), tol)
                     took += now
             steps += took
             distance, objective, _ = gap_and_objective(signs, signs - r, b, lo, hi, c_p)
             reached = distance / objective
-            if reached <= gap or steps >= most or tol < 1e-12:
+            if reached <= gap or steps >= most[p] or tol < 1e-12:
                 break
             tol *= min(0.5, max(0.02, 0.5 * gap / reached))
         found[p, 0], found[p, 1], found[p, 2], found[p, 3] = b, reached, objective, steps

@@ -27,7 +27,7 @@ Solver = Callable[[Array, float], tuple[Array, float]]
 
 STEPS = 20  # per point, that a solution takes at least
 SMALL = 500  # coefficients: so few fit into the processor's cache with their part of K, and none is left out
-SHORT = 1500  # points of a problem that a compiled loop takes as a whole
+SHORT = 1500  # points of a problem that steps alone are given many of; longer ones are left to other methods sooner
 CHECK = 500  # steps between two looks at which can be left out
 WORTH_A_THREAD = 1000  # points of each of several problems, to be solved at the same time
 WORTH_BLAS_THREADS = 1500  # points of one problem: for fewer, a second thread costs its products more than it saves
@@ -49,44 +49,46 @@ def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
 
 @accelerates(svm.solve_each)
 def solve_each(K: Array, problems: list[svm.Problem], lam: float, **numbers: Any) -> list[svm.SVMFit]:
-    """Many short problems in one compiled loop, long ones at the same time."""
+    """All problems by steps in one compiled loop; those that it does not finish one by one, or at the same time."""
     K, sizes = in_rows(K), [len(y) for _, y in problems]
     loops = ready(STEPS * sum(size**2 for size in sizes))
-    if loops is not None and max(sizes) < SHORT and numbers["gap"] > 1e-8:
-        return _short_problems(K, problems, lam, loops, **numbers)
-    jobs = [partial(_solve_one, K, rows, y, lam, numbers) for rows, y in problems]
-    if len(jobs) > 1 and (min(sizes) >= WORTH_A_THREAD or always()):
-        return side_by_side(jobs)
-    with one_thread(len(jobs) > 1):
-        return [job() for job in jobs]
+    jobs: list[Any] = [partial(_solve_one, K, *problem, lam, numbers) for problem in problems]
+    if loops is not None and (max(sizes) < SHORT or len(problems) > 1) and numbers["gap"] > 1e-8:
+        jobs = _by_steps(K, problems, lam, loops, **numbers)
+    left = [job for job in jobs if isinstance(job, partial)]
+    if len(left) > 1 and (min(sizes) >= WORTH_A_THREAD or always()):
+        solved = iter(side_by_side(left))
+    else:
+        with one_thread(len(left) > 1):
+            solved = iter([job() for job in left])
+    return [next(solved) if isinstance(job, partial) else job for job in jobs]
 
 
-def _short_problems(
+def _by_steps(
     K: Array, problems: list[svm.Problem], lam: float, loops: Loops, *, offset: bool, gap: float, **numbers: Any
-) -> list[svm.SVMFit]:
-    """Those that steps alone do not bring to the gap soon are solved one by one."""
+) -> list[Any]:
+    """The fits; where steps alone do not reach the gap soon, the job that continues from there."""
     starts = np.append(0, np.cumsum([len(y) for _, y in problems]))
     rows, y = np.concatenate([rows for rows, _ in problems]), np.concatenate([y for _, y in problems])
-    if offset and (np.abs(np.add.reduceat(y, starts[:-1])) == np.diff(starts)).any():
-        return NotImplemented  # the definition words the error
     n, C, gap = len(K), svm.C_from_lam(lam, n=len(K)), real(gap, "gap", above=0)
+    most = np.array([20 * max(SMALL, n) if len(y) < SHORT else 2 * len(y) for _, y in problems])
     c, found, shares = np.zeros(len(y)), np.empty((len(problems), 4)), np.linspace(0, len(problems), 9).astype(int)
 
     def work(part: slice) -> None:
-        loops.small_problems(K, rows, y, starts, part.start, part.stop, C, offset, gap, 20 * max(SMALL, n), c, found)
+        loops.small_problems(K, rows, y, starts, part.start, part.stop, C, offset, gap, most, c, found)
 
     in_threads(work, [slice(a, b) for a, b in pairwise(shares.tolist()) if a < b], STEPS * len(y))
-    fits = []
-    for (chosen, signs), (b, reached, objective, steps), begin, end in zip(
-        problems, found.tolist(), starts[:-1].tolist(), starts[1:].tolist(), strict=True
+    jobs: list[Any] = []
+    for problem, (b, reached, objective, steps), c_p in zip(
+        problems, found.tolist(), np.split(c, starts[1:-1]), strict=True
     ):
         if reached <= gap:
-            point = Point(c[begin:end], signs, b, reached, objective)
-            fits.append(svm.fit_at(point, C, gap, lam * n / len(signs), int(steps), ""))
+            point = Point(c_p, problem[1], b, reached, objective)
+            jobs.append(svm.fit_at(point, C, gap, lam * n / len(c_p), int(steps), ""))
         else:
-            start = {"offset": offset, "gap": gap, "alpha0": np.abs(c[begin:end]), **numbers}
-            fits.append(_solve_one(K, chosen, signs, lam, start))
-    return fits
+            start = {"offset": offset, "gap": gap, "alpha0": np.abs(c_p), **numbers}
+            jobs.append(partial(_solve_one, K, *problem, lam, start))
+    return jobs
 
 
 def _solve_one(K: Array, rows: NDArray[np.intp], y: Array, lam: float, numbers: dict[str, Any]) -> svm.SVMFit:
@@ -190,13 +192,16 @@ def _wish(dual: Dual, point: Point) -> Array:
 def _descend(dual: Dual, loops: Loops, c: Array, r: Array, steps: int, tol: float) -> int:
     """Change c and r = y - K c by cheap steps, and return their number: fewer than `steps` if none is left to do."""
     K, diag, lo, hi = dual.K, dual.diag, dual.lo, dual.hi
-    pair_steps, single_steps = (_pair_steps, _single_steps) if loops is None else (loops.pair_steps, loops.single_steps)
+    pair_steps, single_steps = partial(_pair_steps, K), partial(_single_steps, K)
+    if loops is not None:
+        whole = K, np.arange(len(K)), K, np.ones(len(K), dtype=bool)
+        pair_steps, single_steps = partial(loops.pair_steps, *whole), partial(loops.single_steps, *whole)
     if dual.offset:
-        return pair_steps(K, diag, lo, hi, c, r, steps, tol)
+        return pair_steps(diag, lo, hi, c, r, steps, tol)
     took, block = 0, max(1, steps // 20)  # pairs make faster progress, but only single steps change the sum of c
     while took < steps:
-        pairs = pair_steps(K, diag, lo, hi, c, r, min(block, steps - took), tol)
-        singles = single_steps(K, diag, lo, hi, c, r, min(block, steps - took - pairs), tol)
+        pairs = pair_steps(diag, lo, hi, c, r, min(block, steps - took), tol)
+        singles = single_steps(diag, lo, hi, c, r, min(block, steps - took - pairs), tol)
         took += pairs + singles
         if pairs + singles == 0:
             break
