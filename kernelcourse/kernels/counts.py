@@ -110,7 +110,7 @@ class CountKernel(ObjectKernel):
 
     def diagonal(self, X: Sequence[Mapping[Any, float]]) -> Array:
         lengths, values = _row_entries(X)
-        return np.bincount(np.repeat(np.arange(len(X)), lengths), values**2, minlength=len(X))
+        return np.bincount(np.repeat(np.arange(len(X)), lengths), values**2, minlength=len(X)).astype(float, copy=False)
 
     def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
         return count_matrix(X, self.parts())
