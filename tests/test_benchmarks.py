@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import bench_grading, bench_growth, bench_map, bench_peers, harness, jobs
+from tests.benchmarks import bench_grading, bench_growth, bench_map, bench_peers, harness, jobs, map_jobs
 
-MEASURED = Path(__file__).parents[1] / "book" / "times" / "measured"
+README = Path(__file__).parents[1] / "README.md"
+MEASURED = README.parent / "book" / "times" / "measured"
 QUICK = [job for job in bench_peers.JOBS if "widths" not in job.name]
 
 
@@ -78,8 +79,9 @@ def test_the_book_shows_what_was_measured():
         record = json.loads((MEASURED / f"{name}.json").read_text(encoding="utf-8"))
         assert {"python", "cores", "numpy", "scipy"} <= record["machine"].keys()
         assert module.for_the_book(record) == (MEASURED / f"{name}.txt").read_text(encoding="utf-8")
-    cells = json.loads((MEASURED / "map.json").read_text(encoding="utf-8"))["cells"]
-    assert bench_map.report(list(cells.values())) + "\n" == (MEASURED / "map.txt").read_text(encoding="utf-8")
+    rows = [*json.loads((MEASURED / "map.json").read_text(encoding="utf-8"))["cells"].values()]
+    assert bench_map.report(rows) + "\n" == (MEASURED / "map.txt").read_text(encoding="utf-8")
+    assert bench_map.IN_README.findall(README.read_text(encoding="utf-8")) == [bench_map.for_the_readme(rows)]
     shown = MEASURED.parents[1] / "_data" / "grading"
     record = json.loads(shown.with_suffix(".json").read_text(encoding="utf-8"))
     assert bench_grading.for_the_book(record) == shown.with_suffix(".md").read_text(encoding="utf-8")
@@ -95,6 +97,31 @@ def test_a_short_run_of_the_map_has_seen_every_job_and_every_value():
         seen = {value for _, cell in early for value in cell.items()}
         small = [cell for cell in job.grid() if cell.get("n", 0) <= 1000]
         assert {value for cell in small for value in cell.items()} <= seen, job.name
+
+
+def test_the_growth_on_the_map_comes_from_cells_that_differ_in_n_alone():
+    settings = [{"n": n, "d": d} for n in (100, 200, 800) for d in (1, 50)]
+    rows = [{"cell": cell, "way": "1 thread", "ours": cell["n"] ** 2 * cell["d"] ** 3} for cell in settings]
+    assert bench_map.growth(rows, "ours") == pytest.approx(2)
+    assert bench_map.growth(rows[:2], "ours") is None
+
+
+def test_the_fastest_peer_counts():
+    clock = iter(range(100)).__next__  # one second between two looks
+    calls = []
+    cell = map_jobs.Cell(calls.clear, lambda: [clock() for _ in range(5)], map_jobs.close(0), {"other": calls.clear})
+    name, cell = bench_map.fastest("peer", cell, clock)
+    assert name == "other" and cell.peer == calls.clear
+
+
+def test_cells_of_the_map_agree_with_their_peer():
+    for job in bench_map.JOBS:
+        small = min(job.grid(), key=lambda cell: (cell.get("n", 2000), cell.get("d", 0)))
+        for how in {"as installed", "float32"} & {*job.ways}:
+            with map_jobs.given_as("float32" if how == "float32" else "float64"):
+                cell = job.build(**small)
+                agree, reached = cell.verdict(cell.ours(), cell.peer())
+            assert agree, (job.name, how, reached)
 
 
 def test_growth_is_counted_and_timed(monkeypatch, tmp_path):

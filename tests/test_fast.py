@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -400,20 +401,27 @@ def test_compiled_steps_of_the_svm_are_the_plain_ones(name, n):
 
     lo, hi, diag = np.minimum(0.0, y[:n]), np.maximum(0.0, y[:n]), np.ones(n)
     runs = []
-    for steps_of in (getattr(svm, f"_{name}"), getattr(compiled, name)):
+    part, every, none = K[:n, :n].copy(), np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
+    for steps_of in (
+        partial(getattr(svm, f"_{name}"), part),
+        partial(getattr(compiled, name), part, np.arange(n), part, every),
+        partial(getattr(compiled, name), K[::-1, ::-1].copy(), np.arange(len(K))[::-1][:n].copy(), 0 * part, none),
+    ):
         c, r = np.zeros(n), y[:n].copy()
-        runs.append((steps_of(K[:n, :n].copy(), diag, lo, hi, c, r, 3 * n // 2), c, r))
-    assert runs[0][0] == runs[1][0] > 0
-    np.testing.assert_allclose(runs[0][1], runs[1][1], atol=1e-10)
-    np.testing.assert_allclose(runs[0][2], runs[1][2], atol=1e-10)
+        runs.append((steps_of(diag, lo, hi, c, r, 3 * n // 2, 0.0), c, r))
+    for taken, c, r in runs[1:]:
+        assert taken == runs[0][0] > 0
+        np.testing.assert_allclose(c, runs[0][1], atol=1e-10)
+        np.testing.assert_allclose(r, runs[0][2], atol=1e-10)
+    assert 1 < none.sum() <= n  # only rows that a step needs are copied
 
 
 @pytest.mark.parametrize("name", ["single_steps", "pair_steps"])
 def test_compiled_steps_stop_where_nothing_is_left_to_gain(name):
     from kernelcourse._engine import loops as compiled
 
-    c = np.array([1.0, 1.0])
-    taken = getattr(compiled, name)(np.eye(2), np.ones(2), np.zeros(2), np.ones(2), c, np.array([0.5, 0.5]), 10)
+    c, whole = np.array([1.0, 1.0]), (np.eye(2), np.arange(2), np.eye(2), np.ones(2, dtype=bool))
+    taken = getattr(compiled, name)(*whole, np.ones(2), np.zeros(2), np.ones(2), c, np.array([0.5, 0.5]), 10, 0.0)
     assert taken == 0 and (c == 1).all()
 
 

@@ -23,9 +23,9 @@ from .steps import first_of_rows, reached
 
 @accelerates(classifiers.nearest_points, rtol=0, atol=0)
 def nearest_points(X: Array, Z: Array, kappa: int, metric: str) -> NDArray[np.intp]:
-    """Compiled loops or one matrix product, without a matrix of all distances; other metrics in slabs of rows.
+    """Compiled loops or matrix products, without a matrix of all distances; other metrics in slabs of rows.
 
-    The product finds all candidates, up to its rounding; the distances of those few decide.
+    The product finds all candidates, allowing for its rounding; the exact distances of these few decide.
     """
     if metric != "euclidean":
         from scipy.spatial.distance import cdist
@@ -67,7 +67,7 @@ def labels_in_feature_space(kernel: Kernel, P: Any, Q: Any, labels: Any, kappa: 
 def sum_over_blocks(
     work: Callable[[Iterable[blocks.Rows]], tuple[Any, ...]], features: Any, P: Any, *, memory: int = blocks.MEMORY
 ) -> tuple[Any, ...]:
-    """A share of the blocks for each thread; the memory is for all of them."""
+    """A share of the blocks for each thread; `memory` is for all threads together."""
     count = max(threads.workers(), 2 * always())
     if count < 2 or blocks.block_rows(features.m, memory=memory) >= len(P):
         return NotImplemented

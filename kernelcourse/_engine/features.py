@@ -1,4 +1,4 @@
-"""Models on features that fit into memory: computed once for all passes and all classes, and solved in fewer passes."""
+"""Models on features that fit into memory: computed once for all passes and classes, and few passes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ..seam import accelerates
 from ..validation import Array, warn
 from .threads import Loops, compiled, in_rows, one_thread, side_by_side
 
-GAP = 1e-4  # of the support vector machine, relative: below what rounding off the hinge costs the definition
-EPOCHS, LOOK = 400, 10  # passes of coordinate descent at most, and between two looks at the gap
+GAP = 1e-4  # relative, of the support vector machine: below what the rounded hinge costs the definition
+EPOCHS, LOOK = 400, 10  # at most so many passes of coordinate descent, and the gap is computed after every tenth
 TOL, ROUNDS = 1e-10, 100  # those of `feature_logistic`
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A feature map whose rows are computed already: its prepared points are their features."""
+    """A feature map whose prepared points are their features, computed already."""
 
     features: Any
 
@@ -46,7 +46,7 @@ class Stored:
 
 @accelerates(estimators.fit_each)
 def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: dict[str, Any]) -> list[Any]:
-    """The support vector machine by its dual where the matrix fits as well; several logistic problems at a time."""
+    """The support vector machine by coordinate descent or by its dual; all logistic problems together."""
     n, room = len(X), options["memory"] // 8
     if is_dask(X) or model.solve not in (feature_logistic, feature_svm) or 3 * n * features.m > room:
         return NotImplemented
@@ -57,15 +57,18 @@ def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: di
             return _coordinate_descent(loops, features, Phi, problems, options)
         if n * n <= room:
             return _dual_svms(features, Phi, problems, options["lam"])
-    if model.solve is feature_logistic and len(problems) > 1:
+    if model.solve is feature_logistic:
         return _logistic_columns(features, Phi, problems, options["ridge"])
     return [model.solve(Stored(features), Phi, targets, **options) for targets in problems]
 
 
 def _whitened(features: Any, Phi: Array) -> tuple[Array, Any]:
-    r"""Features $\Psi = \Phi L^{-\top}$ with $P = L L^\top$, whose penalty is the identity, and the way back to w."""
+    r"""Features $\Psi = \Phi L^{-\top}$ with $P = L L^\top$, whose penalty is the identity, and the map back to w."""
+    P = features.penalty()
+    if np.array_equal(P, np.eye(features.m)):  # as for random features
+        return Phi, np.asarray
     with one_thread(features.m < 1000):
-        L = cholesky(features.penalty())
+        L = cholesky(P)
     return triangular_solve(L, Phi.T).T, partial(triangular_solve, L, transposed=True)
 
 
@@ -82,7 +85,7 @@ def _dual_svms(features: Any, Phi: Array, problems: list[Any], lam: float) -> li
 def _coordinate_descent(
     loops: Loops, features: Any, Phi: Array, problems: list[Any], options: dict[str, Any]
 ) -> list[NewtonFit]:
-    """Coordinate descent, several problems at the same time; those that do not converge soon go to Newton's method."""
+    """Coordinate descent, several problems at a time; Newton's method solves those that do not converge soon."""
     Psi, unwhitened = _whitened(features, Phi)
     Psi = in_rows(Psi)
     squares = np.maximum(np.einsum("ij,ij->i", Psi, Psi), svm.TINY)
@@ -109,7 +112,7 @@ def _by_columns(U: Array, V: Array) -> Array:
 
 
 def _logistic_columns(features: Any, Phi: Array, problems: list[Any], ridge: float) -> list[NewtonFit]:
-    """Newton's method on the sum of all problems, each step by conjugate gradients: products with many columns."""
+    """Newton's method on the sum of all problems, each step by conjugate gradients: one product serves all problems."""
     Psi, unwhitened = _whitened(features, Phi)
     Y, passes, share = np.column_stack(problems), 0, 0.1  # signs, (n, k)
 

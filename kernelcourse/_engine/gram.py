@@ -1,8 +1,8 @@
 """Twins of the kernels' formulas: matrices filled tile by tile, one triangle of a Gram matrix, in threads.
 
-A tile stays in the processor's cache while one operation after the other passes over it, and what is computed on and
-above the diagonal is copied to below it: no Gram matrix is filled twice, and each is symmetric to the last digit.
-For the product of a matrix with some weights, its tiles are used and forgotten.
+A tile stays in the processor's cache for all operations on it. What is computed on and above the diagonal is copied to
+below it, so no entry is computed twice, and the Gram matrix is symmetric to the last digit. For a product with weights
+the tiles are used and then dropped; the matrix is never stored.
 """
 
 from __future__ import annotations
@@ -22,20 +22,19 @@ from ..validation import Array, slices
 from . import threads as fast
 
 ROWS, COLUMNS = 256, 256  # of a tile: 512 kB
-FEW_ROWS = 500  # of a Gram matrix that is not worth tiles and threads
-SLAB_ROWS = 64  # that are multiplied together, and stay in the processor's cache for what follows
-ENTRIES = 2**17  # of the rows that a thread takes at a time in a compiled loop, which has tiles of its own: 1 MB
-MOST_COLUMNS = 32  # with more, one matrix product is faster than the difference of every pair
-WORTH_TILES = 2**12  # entries; with fewer, the formula itself is as fast, unless it goes through many columns
+SLAB_ROWS = 64  # that are multiplied together, and stay in the processor's cache for the exponentials
+ENTRIES = 2**17  # that a thread computes at a time in a compiled loop: 1 MB; the loop cuts them into tiles
+MOST_COLUMNS = 32  # with more, one matrix product is faster than the differences of all pairs
+WORTH_TILES = 2**12  # entries; with fewer, the formula itself is as fast, unless there are many columns
 TINY = np.finfo(float).tiny
-DENSE = 0.1  # of the counts not 0: then a product of whole matrices is faster than one that looks for them
+DENSE = 0.1  # share of counts that are not 0; above it a dense product is faster than a sparse one
 
-Profile = Callable[[Array], Array]  # of numbers that it may change
-Tiles = Callable[[slice, slice], Array]  # the values of a tile by its rows and columns, for the caller to change
+Profile = Callable[[Array], Array]  # of an array that it may overwrite
+Tiles = Callable[[slice, slice], Array]  # the values of a tile by its rows and columns; the caller may change them
 
 
 def _suit(X: Array, Z: Array, worth: int = WORTH_TILES) -> bool:
-    """Points with the same number of columns (the formula refuses others), and enough of them."""
+    """Whether the points have the same number of columns (the formula refuses others) and are many enough."""
     return X.shape[1] == Z.shape[1] and (always() or len(X) * len(Z) >= worth)
 
 
@@ -44,7 +43,7 @@ def _suit_distances(X: Array, Z: Array) -> bool:
 
 
 def _exponent(kernel: Gaussian | Laplacian) -> tuple[float, bool]:
-    """What the distances are multiplied with, and whether they are squared."""
+    """The factor of the distances in the exponent, and whether they are squared."""
     if isinstance(kernel, Gaussian):
         return -0.5 / max(kernel.sigma * kernel.sigma, TINY), True
     return -1 / max(kernel.length, TINY), False
@@ -61,9 +60,8 @@ def radial(kernel: Radial, X: Array, Z: Array) -> Array:
     if not _suit_distances(X, Z):
         return NotImplemented
     if is_ours(type(kernel).profile):
-        if Z is X and len(X) <= FEW_ROWS:
-            return _from_pairs(X, kernel.profile)
-        return _filled(X, Z, _distances(X, Z, "euclidean", kernel.profile))
+        tiles, whole = _distances(X, Z, "euclidean", kernel.profile), slice(len(X))
+        return tiles(whole, whole) if Z is X and len(X) <= ROWS else _filled(X, Z, tiles)
     return kernel.profile(_filled(X, Z, _distances(X, Z, "euclidean", lambda r: r)))  # called once, in this thread
 
 
@@ -100,7 +98,7 @@ def matrix(counted: Sequence[Mapping[Any, float]]) -> Any:
 
 @accelerates(Kernel.expand)
 def expand(kernel: Any, P: Any, Q: Any, a: Array, *, entries: int = 0) -> Array:
-    """Sums over exponentials without the matrix, whatever `entries` allows; of other kernels, the definition's."""
+    """Sums over exponentials without the matrix, whatever `entries` allows; other kernels take the definition."""
     if type(kernel).formula not in (Gaussian.formula, Laplacian.formula) or not _suit_distances(P, Q):
         return NotImplemented
     return weighted_exp_of_distances(P, Q, a, *_exponent(kernel))
@@ -129,7 +127,7 @@ def weighted_exp_of_distances(X: Array, Z: Array, weights: Array, factor: float,
 
 
 def integer_power(values: Array, power: int) -> Array:
-    """`values ** power` by repeated squaring: a few products where `**` would take a logarithm for each entry."""
+    """`values ** power` by repeated squaring: a few products, where `**` would take a logarithm of each entry."""
     if power < 2:
         return values if power == 1 else np.ones_like(values)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -149,10 +147,10 @@ def _products(X: Array, Z: Array, scale: float = 1.0) -> Tiles:
 def _three_terms(X: Array, Z: Array, factor: float) -> tuple[Array, Array, Array, Array] | None:
     r"""A, B, a, b with $\text{factor}\, \lVert x_i - z_j\rVert^2 = -2\,\text{factor}\, A_i^\top B_j + a_i + b_j$.
 
-    Rounding stays below 1e-10 in the exponent; otherwise the answer is None.
+    None if rounding could reach 1e-10 in the exponent.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = X.mean(axis=0)  # distances do not change, but far from the origin the three terms would cancel badly
+        mean = X.mean(axis=0)  # a shift changes no distance, but far from the origin the three terms would cancel badly
         A = X - mean
         B = A if Z is X else Z - mean
         a, b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
@@ -161,9 +159,9 @@ def _three_terms(X: Array, Z: Array, factor: float) -> tuple[Array, Array, Array
 
 
 def _exp_of_products(X: Array, Z: Array, factor: float, weights: Array | None = None) -> Array | None:
-    """`exp_of_distances` in slabs of rows, or its product with weights: a matrix product, and a compiled loop for exp.
+    """`exp_of_distances` in slabs of rows, or its product with weights: a matrix product and a compiled loop for exp.
 
-    None where there are few points or few columns, or where three terms would cancel.
+    None where there are few points or few columns, or where the three terms would cancel.
     """
     if X.shape[1] <= MOST_COLUMNS:
         return None
@@ -208,23 +206,18 @@ def _exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Tiles
 
 
 def _distances(X: Array, Z: Array, metric: str, profile: Profile) -> Tiles:
-    from scipy.spatial.distance import cdist
+    """A profile of the distances; a tile on the diagonal takes each pair once."""
+    from scipy.spatial.distance import cdist, pdist, squareform
 
     def values(rows: slice, columns: slice) -> Array:
-        with np.errstate(over="ignore"):  # of a distance over a tiny width
-            return profile(cdist(X[rows], Z[columns], metric))
+        with np.errstate(over="ignore"):  # a distance divided by a tiny width
+            if Z is not X or rows != columns:
+                return profile(cdist(X[rows], Z[columns], metric))
+            K = squareform(profile(pdist(X[rows], metric)), checks=False)
+        np.fill_diagonal(K, profile(np.zeros(1)))
+        return K
 
     return values
-
-
-def _from_pairs(X: Array, profile: Profile) -> Array:
-    """A Gram matrix of few points from the distance of each pair once."""
-    from scipy.spatial.distance import pdist, squareform
-
-    with np.errstate(over="ignore"):
-        K = squareform(profile(pdist(X)), checks=False)
-    np.fill_diagonal(K, profile(np.zeros(1)))
-    return K
 
 
 def _exp(D: Array, factor: float) -> Array:
@@ -233,7 +226,7 @@ def _exp(D: Array, factor: float) -> Array:
 
 
 def _filled(X: Array, Z: Array, tiles: Tiles) -> Array:
-    """The matrix, its tiles made in threads; where Z is X, each also gives its mirror image."""
+    """The matrix, its tiles computed in threads; where Z is X, each tile is also stored transposed."""
     n, m, symmetric = len(X), len(Z), Z is X
     K = np.empty((n, m))
 
@@ -241,8 +234,7 @@ def _filled(X: Array, Z: Array, tiles: Tiles) -> Array:
         for part in [rows, *slices(m, COLUMNS, rows.stop)] if symmetric else slices(m, COLUMNS):
             K[rows, part] = values = tiles(rows, part)
             if symmetric and part == rows:
-                below = np.tri(len(values), k=-1, dtype=bool)
-                K[rows, rows][below] = values.T[below]
+                np.copyto(K[rows, rows], values.T, where=np.tri(len(values), k=-1, dtype=bool))
             elif symmetric:
                 K[part, rows] = values.T
 
@@ -251,7 +243,7 @@ def _filled(X: Array, Z: Array, tiles: Tiles) -> Array:
 
 
 def _weigh(tiles: Tiles, n: int, weights: Array) -> Array:
-    """The sums over all columns of the matrix times weights, in threads."""
+    """The matrix times weights, tile by tile in threads."""
     sums = np.zeros((n, *weights.shape[1:]))
 
     def work(rows: slice) -> None:

@@ -14,7 +14,7 @@ from ..seam import accelerates, always
 from ..validation import Array, slices
 from .threads import compiled, in_threads, one_thread
 
-TILE = 128  # rows and columns of a matrix that are looked at together
+TILE = 128  # rows and columns of a matrix that are compared at a time
 
 
 @accelerates(validation.square)
@@ -71,16 +71,16 @@ def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False, qu
 def solve_ridges(K: Array, t: Array, ridges: Array) -> Array:
     r"""All ridges from one reduction $K = Q T Q^\top$.
 
-    T is tridiagonal. It takes about a third of the time of the eigendecomposition and, as
-    $(K + \text{ridge}\, I)^{-1} t = Q (T + \text{ridge}\, I)^{-1} Q^\top t$, leaves a system that is solved in O(n) for
-    each ridge. Ridges that are not clear of the rounding of K are declined.
+    T is tridiagonal. The reduction takes about a third of the time of the eigendecomposition. As
+    $(K + \text{ridge}\, I)^{-1} t = Q (T + \text{ridge}\, I)^{-1} Q^\top t$, each ridge then needs one system that is
+    solved in O(n). Ridges close to the rounding error of K are left to the definition.
     """
     n = len(K)
     if n == 1 or np.min(ridges) <= 1e3 * n * EPS * largest_row_sum(K):
         return NotImplemented
     H, d, e, tau, _ = lapack.dsytrd(K, lower=1, lwork=int(lapack.dsytrd_lwork(n, lower=1)[0]))
-    # Q leaves the first entry alone; below, it is a product of reflections that H holds under its diagonal. They are
-    # moved together in place, column by column: a copy would be as large as K.
+    # Q does not change the first entry. On the others it is a product of reflections, which H holds below its diagonal.
+    # They are moved together in place, column by column: a copy would be as large as K.
     flat = H.ravel(order="K")
     for j in range(n - 1):
         flat[j * (n - 1) : (j + 1) * (n - 1)] = flat[j * n + 1 : (j + 1) * n]
@@ -114,7 +114,7 @@ def cholesky(A: Array) -> Array:
 
 @accelerates(linalg.triangular_solve, rtol=1e-9, atol=1e-9)
 def triangular_solve(L: Array, b: Array, *, transposed: bool = False) -> Array:
-    """By substitution, without a factorisation of what is triangular already."""
+    """By substitution: a triangular matrix needs no factorisation."""
     return solve_triangular(L, b, lower=True, trans=int(transposed), check_finite=False)
 
 
@@ -129,24 +129,24 @@ def add_squares(G: Array, Phi: Array) -> Any:
 
 
 def factor(A: Array) -> int:
-    r"""Put the Cholesky factor of A, which is stored by rows, in the place of what is on and above its diagonal.
+    r"""Overwrite A, which is stored by rows, with its Cholesky factor on and above the diagonal.
 
-    It is L transposed: LAPACK counts by columns. Returns 0, or at which row the factorisation broke down.
+    The factor is L transposed, because LAPACK stores by columns. Returns 0, or the row where the factorisation failed.
     """
     return lapack.dpotrf(A.T, lower=1, overwrite_a=1, clean=0)[1]
 
 
 @accelerates(linalg.symmetric_product)
 def symmetric_product(K: Array, v: Array) -> Array:
-    """Only one triangle is read: half the time where memory is what limits it."""
-    if v.ndim > 1 or not K.flags.forc or (len(K) < 500 and not always()):  # few are in the processor's cache
+    """Only one triangle is read: half the time where memory is the limit."""
+    if v.ndim > 1 or not K.flags.forc or (len(K) < 500 and not always()):  # a small K is in the processor's cache
         return NotImplemented
-    return blas.dsymv(1.0, K if K.flags.f_contiguous else K.T, v)  # by rows or by columns is the same
+    return blas.dsymv(1.0, K if K.flags.f_contiguous else K.T, v)  # K is symmetric
 
 
 @accelerates(newton.newton_by_products)
 def newton_by_products(K: Array, *rest: Any) -> tuple[Array | None, int]:
-    """The same steps. For few points two threads cost a product more than they save."""
+    """The same steps. For few points a second thread costs a product more time than it saves."""
     with one_thread(len(K) < 4000):
         return newton.newton_by_products.plain(K, *rest)  # type: ignore[attr-defined]
 

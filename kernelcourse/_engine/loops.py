@@ -1,6 +1,6 @@
-"""The inner loops, compiled by numba: imported by `threads.compiled` when a job is large enough, and by nothing else.
+"""The inner loops, compiled by numba: only `threads.compiled` imports them, when a job is large enough.
 
-They release the GIL, so that threads can share a job. What numba compiles is kept on disk.
+They release the GIL, so that threads can share a job. numba keeps the compiled code on disk.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ LN2_HIGH, LN2_LOW = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a3
 TO_WHOLE = 1.5 * 2.0**52  # added to a number of moderate size, it leaves the nearest whole number in the last bits
 LEAST = -708.0  # below this, exp loses digits
 
-# exp(r) = 1 + r + r^2/2 + r^3 q(r), where q interpolates at Chebyshev's points of [-log(2)/2, log(2)/2]: a few terms
-# fewer than Taylor's series needs there. What is left out is a tenth of a rounding error.
+# exp(r) = 1 + r + r^2/2 + r^3 q(r), where q interpolates at the Chebyshev points of [-log(2)/2, log(2)/2]. It has a few
+# terms fewer than a Taylor series of the same accuracy; the error is a tenth of a rounding error.
 _series = Polynomial([1 / factorial(j + 3) for j in range(20)])
 _q = Chebyshev.interpolate(_series, 8, [-log(2) / 2, log(2) / 2])
 C3, C4, C5, C6, C7, C8, C9, C10, C11 = map(float, _q.convert(kind=Polynomial).coef)
 
-LANES = 32  # numbers that a search for the maximum looks at side by side
+LANES = 32  # numbers that a search for the maximum compares side by side
 
 # Products and sums may be fused, nothing else: `TO_WHOLE` relies on the order of operations.
 loop = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
@@ -33,7 +33,7 @@ loop = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})  # the order of summands does not matter
 def dot(x, y):
-    """The inner product; numpy's, for so few entries, costs more to call than to compute."""
+    """The inner product of short vectors, for which calling numpy would take longer than the sum."""
     total = 0.0
     for j in range(len(x)):
         total += x[j] * y[j]
@@ -44,8 +44,8 @@ def dot(x, y):
 def exp_in_place(x, n, factor):
     """exp of factor x[:n], all <= 0, to the last digit or two: 2^k times a polynomial on [-log(2)/2, log(2)/2].
 
-    A library's exp is called for one number at a time; this runs on as many as the processor has lanes for. Pairs of
-    terms, then pairs of pairs (Estrin's scheme): a sum from the highest power down would wait for each of its steps.
+    A library's exp is called for one number at a time; this loop is vectorised. The polynomial is summed in
+    pairs of terms and pairs of pairs (Estrin's scheme): in Horner's scheme each step would wait for the one before.
     """
     small = 0
     for j in range(n):
@@ -94,10 +94,10 @@ def exp_of_distances_to_one(point, Z_T, left, columns, squared, factor, x):
 def exp_of_distances(X, Z_T, first, last, K, symmetric, squared, factor):
     r"""$K_{ij} = \exp(\text{factor} \sum_k |x_{ik} - z_{jk}|^p)$ with p = 2 or 1, for the rows from first to last.
 
-    Of a symmetric matrix, only what lies on and right of the diagonal's tiles is computed, and its mirror image stored.
+    Of a symmetric matrix only the tiles on and right of the diagonal are computed; each is also stored transposed.
     """
     m = K.shape[1]
-    tile = np.empty((ROWS, COLUMNS))  # in aligned memory, as rows of K need not be
+    tile = np.empty((ROWS, COLUMNS))  # aligned, which rows of K need not be
     for top in range(first, last, ROWS):
         rows = min(ROWS, last - top)
         left = top if symmetric else 0
@@ -137,7 +137,7 @@ def weighted_exp_of_distances(X, Z_T, first, last, weights, sums, squared, facto
 def exp_of_products(G, a, b, K, top, symmetric):
     """Turn G, some rows of products from row `top` on, into exp of G + a_i + b_j, all <= 0 up to rounding, within K.
 
-    Of a symmetric matrix, G has the columns from `top` on, and the mirror image is stored as well.
+    Of a symmetric matrix G has the columns from `top` on, and is also stored transposed.
     """
     rows, columns = G.shape
     left = top if symmetric else 0
@@ -181,7 +181,7 @@ def nearest_points(X, Z_T, first, last, nearest):
                 for j in range(columns):
                     found += x[j] < worst
                 if found == 0:
-                    continue  # as in most blocks, once the nearest are found
+                    continue  # the usual case once the nearest points are found
                 for j in range(columns):
                     if x[j] < best[-1]:
                         s = kappa - 1
@@ -193,7 +193,7 @@ def nearest_points(X, Z_T, first, last, nearest):
 
 @loop
 def symmetric(K, first, last):
-    """Whether the rows from first to last are finite and the same as the columns, from the diagonal on."""
+    """Whether the rows from first to last are finite and, right of the diagonal, equal to the columns."""
     n = len(K)
     for top in range(first, last, SIDE):
         for left in range(top, n, SIDE):
@@ -201,7 +201,7 @@ def symmetric(K, first, last):
             for i in range(top, min(top + SIDE, last)):
                 row = K[i, left : min(left + SIDE, n)]
                 for j in range(len(row)):
-                    # true also of two infinities, and of anything that is not a number
+                    # also true for two infinities, and for NaN
                     apart += row[j] - K[left + j, i] != 0.0
             if apart > 0:
                 return False
@@ -236,7 +236,7 @@ def logistic_sgd(K, y, order, step, ridge, a, q):
 
 @loop
 def svm_sgd(K, y, order, lam, hits, total, f):
-    """Stochastic steps of the SVM; counts the hits, and how many iterates each of them is in."""
+    """Stochastic steps of the SVM; counts the hits of each point, and how many iterates contain each hit."""
     steps = len(order)
     for t in range(1, steps + 1):
         i = order[t - 1]
@@ -250,7 +250,7 @@ def svm_sgd(K, y, order, lam, hits, total, f):
 
 @loop
 def first_largest(x, lanes):
-    """The first index of the largest entry of x; `lanes` is room for as many maxima as are looked for side by side."""
+    """The first index of the largest entry of x; `lanes` is room for the maxima that are updated side by side."""
     width = len(lanes)
     lanes[:] = -np.inf
     right = len(x) - len(x) % width
@@ -277,7 +277,18 @@ def first_largest(x, lanes):
 
 
 @loop
-def single_steps(K, diag, lo, hi, c, r, steps, tol=0.0):
+def row_of(K, rows, part, there, i):
+    """Row i of the part of K that has these rows and columns, copied when it is first asked for."""
+    row = part[i]
+    if not there[i]:
+        there[i], source = True, K[rows[i]]
+        for j in range(len(rows)):
+            row[j] = source[rows[j]]
+    return row
+
+
+@loop
+def single_steps(K, rows, part, there, diag, lo, hi, c, r, steps, tol):
     """Move the coefficient that gains most, until its residual is at most tol; as `pair_steps`."""
     n = len(c)
     goal, gain, lanes = np.empty(n), np.empty(n), np.empty(LANES)
@@ -291,28 +302,29 @@ def single_steps(K, diag, lo, hi, c, r, steps, tol=0.0):
         i = first_largest(gain, lanes)
         if goal[i] == c[i] or abs(r[i]) <= tol:
             return step
-        delta, c[i], row = goal[i] - c[i], goal[i], K[i]
+        delta, c[i], row = goal[i] - c[i], goal[i], row_of(K, rows, part, there, i)
         for k in range(n):
             r[k] -= delta * row[k]
     return steps
 
 
 @loop
-def pair_steps(K, diag, lo, hi, c, r, steps, tol=0.0):
+def pair_steps(K, rows, part, there, diag, lo, hi, c, r, steps, tol):
     """Move the pair that gains most, one up and one down, until no pair has a KKT violation above tol.
 
-    Changes c and r = y - K c; returns the steps taken, fewer than `steps` if there is nothing left to do.
+    The problem has the rows and columns `rows` of K, and `part` those of its rows that are `there` already. Changes c
+    and r = y - K c; returns the steps taken, fewer than `steps` if there is nothing left to do.
     """
     n = len(c)
     gain, lanes = np.empty(n), np.empty(LANES)
-    up = np.where(c < hi, 0.0, -np.inf)  # what can go up, as a summand
-    down = np.where(c > lo, 1.0, 0.0)  # what can go down, as a factor
+    up = np.where(c < hi, 0.0, -np.inf)  # a summand that excludes what cannot go up
+    down = np.where(c > lo, 1.0, 0.0)  # a factor that excludes what cannot go down
     floor = max(1e-12 * diag.max(), 1e-200)
     for k in range(n):
         gain[k] = r[k] + up[k]
     for step in range(steps):
         i = first_largest(gain, lanes)
-        row_i, k_ii, r_i = K[i], diag[i], r[i]
+        row_i, k_ii, r_i = row_of(K, rows, part, there, i), diag[i], r[i]
         for k in range(n):
             slope = (r_i - r[k]) * down[k]
             slope = slope if slope > 0.0 else 0.0
@@ -323,7 +335,7 @@ def pair_steps(K, diag, lo, hi, c, r, steps, tol=0.0):
             return step
         if r_i - r[j] <= tol and r_i - least(r, down) <= tol:
             return step
-        row_j, room_i, room_j = K[j], hi[i] - c[i], c[j] - lo[j]
+        row_j, room_i, room_j = row_of(K, rows, part, there, j), hi[i] - c[i], c[j] - lo[j]
         delta = min((r_i - r[j]) / max(floor, k_ii + diag[j] - 2 * row_i[j]), room_i, room_j)
         c[i] = hi[i] if delta == room_i else c[i] + delta
         c[j] = lo[j] if delta == room_j else c[j] - delta
@@ -359,7 +371,7 @@ def among(K, chosen):
 
 @loop
 def gap_and_objective(y, f, b, lo, hi, c):
-    """The numbers of the certificate of `algorithms.svm`: P - D, P and c'Kc, up to their common factor."""
+    """The numbers of the certificate in `algorithms.svm`, up to a common factor: P - D, P and c'Kc."""
     gap, losses, square, total = 0.0, 0.0, 0.0, 0.0
     for k in range(len(c)):
         r = y[k] - f[k] - b
@@ -378,30 +390,35 @@ def small_problems(K, rows, y, starts, first, last, C, offset, gap, most, c, fou
     """
     for p in range(first, last):
         begin, end = starts[p], starts[p + 1]
-        part, signs, c_p = among(K, rows[begin:end]), y[begin:end], c[begin:end]
+        chosen, signs, c_p = rows[begin:end], y[begin:end], c[begin:end]
         n = end - begin
+        whole = n == len(K) and np.array_equal(chosen, np.arange(n))
+        part = K if whole else np.empty((n, n))  # memory that no row is copied to costs nothing
+        there = np.full(n, whole)
         lo, hi, diag, r = np.empty(n), np.empty(n), np.empty(n), signs.copy()
         plus = 0
         for k in range(n):
-            lo[k], hi[k], diag[k] = min(0.0, C * signs[k]), max(0.0, C * signs[k]), max(part[k, k], 1e-200)
+            lo[k], hi[k] = min(0.0, C * signs[k]), max(0.0, C * signs[k])
+            diag[k] = max(K[chosen[k], chosen[k]], 1e-200)
             plus += signs[k] > 0
-        steps, tol, b = 0, min(0.1, max(1e-3, 100 * gap)), 0.0
-        while True:
+        steps, tol, b, reached, objective = 0, min(0.1, max(1e-3, 100 * gap)), 0.0, np.inf, np.inf
+        while not offset or 0 < plus < n:  # one label alone is an error
             took = 0
             if offset:
-                took = pair_steps(part, diag, lo, hi, c_p, r, most - steps, tol)
+                took = pair_steps(K, chosen, part, there, diag, lo, hi, c_p, r, most[p] - steps, tol)
                 ordered = np.sort(r)
                 b = (ordered[plus - 1] + ordered[plus]) / 2
             else:
                 now = 1
-                while now > 0 and took < most - steps:
-                    now = pair_steps(part, diag, lo, hi, c_p, r, min(n, most - steps - took), tol)
-                    now += single_steps(part, diag, lo, hi, c_p, r, min(n, most - steps - took - now), tol)
+                while now > 0 and took < most[p] - steps:
+                    left = most[p] - steps - took
+                    now = pair_steps(K, chosen, part, there, diag, lo, hi, c_p, r, min(n, left), tol)
+                    now += single_steps(K, chosen, part, there, diag, lo, hi, c_p, r, min(n, left - now), tol)
                     took += now
             steps += took
             distance, objective, _ = gap_and_objective(signs, signs - r, b, lo, hi, c_p)
             reached = distance / objective
-            if reached <= gap or steps >= most or tol < 1e-12:
+            if reached <= gap or steps >= most[p] or tol < 1e-12:
                 break
             tol *= min(0.5, max(0.02, 0.5 * gap / reached))
         found[p, 0], found[p, 1], found[p, 2], found[p, 3] = b, reached, objective, steps
@@ -409,7 +426,7 @@ def small_problems(K, rows, y, starts, first, last, C, offset, gap, most, c, fou
 
 @loop
 def dual_coordinate_descent(Psi, squares, y, C, order, alpha, w):
-    """One pass over the points in this order (Hsieh and others 2008); changes alpha and w."""
+    """One pass over the points in this order (Hsieh et al. 2008); changes alpha and w."""
     for i in order:
         row = Psi[i]
         goal = min(C, max(0.0, alpha[i] + (1.0 - y[i] * dot(row, w)) / squares[i]))

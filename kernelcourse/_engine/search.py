@@ -1,6 +1,6 @@
-"""Searches whose fits share their work: one Gram matrix per kernel, cut for each fold, and one solve for a whole path.
+"""Searches whose fits share work: one Gram matrix per kernel, cut for each fold, and one solve for a whole path.
 
-The path is the parameter that K does not depend on: the ridge of `KernelRidge`, the lam of `KernelSVM`.
+A path runs over the parameter that K does not depend on: the ridge of `KernelRidge`, the lam of `KernelSVM`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Path(NamedTuple):
 
     parameter: str
     predictions: Callable[[Any, Array, Any, Array, list[Any]], list[Any]]  # of the model, K, y, K_test and the values
-    offsets: tuple[Any, ...]  # those that it works for
+    offsets: tuple[Any, ...]  # the offsets for which it works
     in_threads: bool  # whether it consists of many short products, with the GIL released
 
 
@@ -62,7 +62,7 @@ PATHS: dict[Any, Path] = {  # of the classes themselves: a subclass may fit in a
 def mean_scores(
     estimator: Any, X: Any, y: Any, settings: list[dict[str, Any]], folds: list[Split], metric: Metric | None
 ) -> Array:
-    """The settings in groups that differ in the path only, a few groups at a time."""
+    """Settings that differ only in the path form a group; a few groups are fitted at a time."""
     path = PATHS.get(type(estimator))
     if path is None or path.parameter not in settings[0] or "offset" in settings[0]:
         return NotImplemented
@@ -72,7 +72,7 @@ def mean_scores(
     for i, setting in enumerate(settings):
         groups.setdefault(tuple(id(value) for name, value in setting.items() if name != path.parameter), []).append(i)
     scores = np.empty((len(settings), len(folds)))
-    # So many Gram matrices exist at once: with the folds of one alone, some threads would wait for the last fold.
+    # As many Gram matrices exist at once: with the folds of one kernel, some threads would wait for the last fold.
     kernels, at_once = list(groups.values()), workers() if path.in_threads else 1
     for batch in (kernels[i : i + at_once] for i in range(0, len(kernels), at_once)):
         jobs: list[Callable[[], list[Any]]] = []

@@ -1,6 +1,7 @@
-"""One point after the other: the loops of perceptron and stochastic gradients, compiled for large jobs, and neighbours.
+"""The loops of the perceptron and of stochastic gradients, one point at a time, and the nearest neighbours in a matrix.
 
-Small jobs take the same loops in Python, on Python's own numbers and with BLAS: importing numba would take longer.
+Large jobs use compiled loops. Small jobs use the same loops in Python, with Python numbers and BLAS, because importing
+numba would take longer.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ..validation import Array
 from .linalg import add_multiple
 from .threads import compiled, in_rows
 
-BLOCK = 64  # entries of a row that are looked at together
+BLOCK = 64  # entries of a row whose maximum is taken first
 
 Indices = NDArray[np.intp]
 
@@ -63,7 +64,7 @@ def largest(K: Array, kappa: int) -> Indices:
 
 
 def reached(S: Array, kappa: int) -> Array:
-    """In each row a number that at least `kappa` entries reach and few others: the kappa-th of the blocks' maxima."""
+    """For each row a number that at least `kappa` entries reach, and few more: the kappa-th of the blocks' maxima."""
     m, n = S.shape
     if n < 4 * kappa * BLOCK:
         return np.partition(S, n - kappa, axis=1)[:, n - kappa]
@@ -73,12 +74,12 @@ def reached(S: Array, kappa: int) -> Array:
 
 def first_of_rows(i: Indices, j: Indices, keys: Array, kappa: int) -> Indices:
     """In each row the j of the `kappa` smallest keys, the smallest first; the row numbers i are sorted."""
-    order = np.lexsort((keys, i))  # a stable sort, so equals stay in order
+    order = np.lexsort((keys, i))  # a stable sort: equal keys stay in order
     first = np.searchsorted(i, np.arange(i[-1] + 1))
     return j[order][first[:, None] + np.arange(kappa)]
 
 
-# The loops in Python, as `loops` has them compiled.
+# The same loops in Python as the compiled ones in `loops`.
 
 
 def perceptron_epoch(K: Array, y: Array, order: Indices, alpha: NDArray[np.int_], f: Array) -> int:

@@ -1,7 +1,7 @@
 """The support vector machine for many points or a large C: cheap steps first, exact ones at the end.
 
-Greedy steps along one coefficient or a pair soon show which points are at a bound; then a linear system puts the rest
-on the margin. Where C is too large for that to be soon, an interior-point method solves for the points still open.
+Greedy steps along one coefficient or a pair soon show which points are at a bound. A linear system then puts the others
+on the margin. Where C is so large that steps take too long, an interior-point method solves for the points still open.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from .threads import Loops, compiled, in_rows, in_threads, one_thread, ready, si
 
 Solver = Callable[[Array, float], tuple[Array, float]]
 
-STEPS = 20  # per point, that a solution takes at least
-SMALL = 500  # coefficients: so few fit into the processor's cache with their part of K, and none is left out
-SHORT = 1500  # points of a problem that a compiled loop takes as a whole
-CHECK = 500  # steps between two looks at which can be left out
-WORTH_A_THREAD = 1000  # points of each of several problems, to be solved at the same time
-WORTH_BLAS_THREADS = 1500  # points of one problem: for fewer, a second thread costs its products more than it saves
-TIGHT = 1e-5  # below such a gap, a linear system is worth trying as soon as it may be right
+STEPS = 20  # per point: a guess at what a solution takes
+SMALL = 500  # coefficients that fit into the processor's cache with their part of K: none of them is left out
+SHORT = 1500  # points; a problem with more is given fewer steps before another method takes over
+CHECK = 500  # steps between two checks of which coefficients can be left out
+WORTH_A_THREAD = 1000  # points of each of several problems that are worth solving at the same time
+WORTH_BLAS_THREADS = 1500  # points of one problem; for fewer, a second thread costs more than it saves
+TIGHT = 1e-5  # a gap; below it, the linear system is tried as soon as its guess may be right
 
 
 def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
-    """The point with its certificate, from one triangle of K; where it can be without numpy's dozen short calls."""
+    """The point with its certificate, from one triangle of K and, where possible, in one compiled loop."""
     f = f if f is not None else symmetric_product(dual.K, c) if c.any() else np.zeros_like(c)
     loops = ready(STEPS * len(c) ** 2)
     if loops is None:
@@ -43,50 +43,52 @@ def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
     b = svm.best_offset(dual.y - f, dual.y) if dual.offset else 0.0
     gap, objective, square = loops.gap_and_objective(dual.y, f, b, dual.lo, dual.hi, c)
     if square < 0 or objective == 0:
-        return svm.certify(dual, c, f)  # which looks into it
+        return svm.certify(dual, c, f)  # which examines these cases
     return Point(c, f, b, gap / objective, objective)
 
 
 @accelerates(svm.solve_each)
 def solve_each(K: Array, problems: list[svm.Problem], lam: float, **numbers: Any) -> list[svm.SVMFit]:
-    """Many short problems in one compiled loop, long ones at the same time."""
+    """All problems by steps in one compiled loop; those that it does not finish one by one, or at the same time."""
     K, sizes = in_rows(K), [len(y) for _, y in problems]
     loops = ready(STEPS * sum(size**2 for size in sizes))
-    if loops is not None and max(sizes) < SHORT and numbers["gap"] > 1e-8:
-        return _short_problems(K, problems, lam, loops, **numbers)
-    jobs = [partial(_solve_one, K, rows, y, lam, numbers) for rows, y in problems]
-    if len(jobs) > 1 and (min(sizes) >= WORTH_A_THREAD or always()):
-        return side_by_side(jobs)
-    with one_thread(len(jobs) > 1):
-        return [job() for job in jobs]
+    jobs: list[Any] = [partial(_solve_one, K, *problem, lam, numbers) for problem in problems]
+    if loops is not None and (max(sizes) < SHORT or len(problems) > 1) and numbers["gap"] > 1e-8:
+        jobs = _by_steps(K, problems, lam, loops, **numbers)
+    left = [job for job in jobs if isinstance(job, partial)]
+    if len(left) > 1 and (min(sizes) >= WORTH_A_THREAD or always()):
+        solved = iter(side_by_side(left))
+    else:
+        with one_thread(len(left) > 1):
+            solved = iter([job() for job in left])
+    return [next(solved) if isinstance(job, partial) else job for job in jobs]
 
 
-def _short_problems(
+def _by_steps(
     K: Array, problems: list[svm.Problem], lam: float, loops: Loops, *, offset: bool, gap: float, **numbers: Any
-) -> list[svm.SVMFit]:
-    """Those that steps alone do not bring to the gap soon are solved one by one."""
+) -> list[Any]:
+    """The fits; where steps alone do not reach the gap soon, the job that continues from there."""
     starts = np.append(0, np.cumsum([len(y) for _, y in problems]))
     rows, y = np.concatenate([rows for rows, _ in problems]), np.concatenate([y for _, y in problems])
-    if offset and (np.abs(np.add.reduceat(y, starts[:-1])) == np.diff(starts)).any():
-        return NotImplemented  # the definition words the error
     n, C, gap = len(K), svm.C_from_lam(lam, n=len(K)), real(gap, "gap", above=0)
+    most = np.array([20 * max(SMALL, n) if len(y) < SHORT else 2 * len(y) for _, y in problems])
     c, found, shares = np.zeros(len(y)), np.empty((len(problems), 4)), np.linspace(0, len(problems), 9).astype(int)
 
     def work(part: slice) -> None:
-        loops.small_problems(K, rows, y, starts, part.start, part.stop, C, offset, gap, 20 * max(SMALL, n), c, found)
+        loops.small_problems(K, rows, y, starts, part.start, part.stop, C, offset, gap, most, c, found)
 
     in_threads(work, [slice(a, b) for a, b in pairwise(shares.tolist()) if a < b], STEPS * len(y))
-    fits = []
-    for (chosen, signs), (b, reached, objective, steps), begin, end in zip(
-        problems, found.tolist(), starts[:-1].tolist(), starts[1:].tolist(), strict=True
+    jobs: list[Any] = []
+    for problem, (b, reached, objective, steps), c_p in zip(
+        problems, found.tolist(), np.split(c, starts[1:-1]), strict=True
     ):
         if reached <= gap:
-            point = Point(c[begin:end], signs, b, reached, objective)
-            fits.append(svm.fit_at(point, C, gap, lam * n / len(signs), int(steps), ""))
+            point = Point(c_p, problem[1], b, reached, objective)
+            jobs.append(svm.fit_at(point, C, gap, lam * n / len(c_p), int(steps), ""))
         else:
-            start = {"offset": offset, "gap": gap, "alpha0": np.abs(c[begin:end]), **numbers}
-            fits.append(_solve_one(K, chosen, signs, lam, start))
-    return fits
+            start = {"offset": offset, "gap": gap, "alpha0": np.abs(c_p), **numbers}
+            jobs.append(partial(_solve_one, K, *problem, lam, start))
+    return jobs
 
 
 def _solve_one(K: Array, rows: NDArray[np.intp], y: Array, lam: float, numbers: dict[str, Any]) -> svm.SVMFit:
@@ -96,7 +98,7 @@ def _solve_one(K: Array, rows: NDArray[np.intp], y: Array, lam: float, numbers: 
 
 @accelerates(svm.descend)
 def descend(dual: Dual, c: Array, *, gap: float, max_steps: int) -> tuple[Point, int]:
-    """A point that reaches `gap`, or else the best one met on the way there, and the steps taken."""
+    """A point that reaches `gap`, or else the best one found, and the steps taken."""
     dual = dual._replace(K=in_rows(dual.K))
     with one_thread(len(c) < WORTH_BLAS_THREADS):
         return _descended(dual, c, gap, max_steps)
@@ -108,19 +110,19 @@ def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point,
         return p.gap > gap, p.objective
 
     n, steps, tol = len(c), 0, min(0.1, max(1e-3, 100 * gap))
-    best = point = Point(c, np.zeros(n), 0.0, np.inf, np.inf)  # a start at 0 needs no certificate
+    best = point = Point(c, np.zeros(n), 0.0, np.inf, np.inf)  # at 0 no certificate is needed
     if c.any() or gap >= 1 or max_steps == 0:
         best = point = certify(dual, c)
         if gap < point.gap < 0.1:  # a start nearby
             point, steps = _put_on_margin(dual, point, min(5, max_steps))
             best = min(best, point, key=rank)
     loops = compiled(STEPS * n * n, n)
-    # A compiled step takes a microsecond and a system of all free ones O(n^3): for many points more steps pay off.
+    # A compiled step takes microseconds, a system of all free coefficients O(n^3): for many points more steps pay off.
     some, most = (10 * n, max(20 * n, n * n // 20)) if loops else (max(50, 3 * n // 4), max(3 * n, n * n // 100))
     while best.gap > gap and steps < min(most, max_steps):
         c, f, took, done = _steps(dual, point, loops, tol, min(some, max_steps - steps))
         steps += took
-        point = certify(dual, c, f if gap > 1e-8 else None)  # else it would matter how f was rounded
+        point = certify(dual, c, f if gap > 1e-8 else None)  # for a small gap the rounding in f matters
         best = min(best, point, key=rank)
         if point.gap <= gap:
             break
@@ -129,7 +131,7 @@ def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point,
             steps += took
             best = min(best, point, key=rank)
         elif took == 0 and tol < 1e-12:
-            break  # rounding allows no more
+            break  # rounding allows no further progress
         if done:
             tol *= min(0.5, max(0.02, 0.5 * gap / max(point.gap, TINY)))
 
@@ -147,8 +149,8 @@ def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point,
 def _steps(dual: Dual, point: Point, loops: Loops, tol: float, most: int) -> tuple[Array, Array, int, bool]:
     """Cheap steps until no violation exceeds `tol`: the coefficients, Kc, the steps, and whether it converged.
 
-    From time to time, coefficients at a bound without a KKT violation are left out, because a copy of the others' part
-    of K is read faster. What was left out too early shows in the next certificate.
+    From time to time, coefficients at a bound without a KKT violation are left out, because a smaller copy of K is read
+    faster. The next certificate shows which were left out too early.
     """
     c, took, active, part = point.c.copy(), 0, np.arange(len(point.c)), dual
     moved, r = c, dual.y - point.f
@@ -188,15 +190,18 @@ def _wish(dual: Dual, point: Point) -> Array:
 
 
 def _descend(dual: Dual, loops: Loops, c: Array, r: Array, steps: int, tol: float) -> int:
-    """Change c and r = y - K c by cheap steps, and return their number: fewer than `steps` if none is left to do."""
+    """Change c and r = y - K c by cheap steps, and return their number: fewer than `steps` if no step is left."""
     K, diag, lo, hi = dual.K, dual.diag, dual.lo, dual.hi
-    pair_steps, single_steps = (_pair_steps, _single_steps) if loops is None else (loops.pair_steps, loops.single_steps)
+    pair_steps, single_steps = partial(_pair_steps, K), partial(_single_steps, K)
+    if loops is not None:
+        whole = K, np.arange(len(K)), K, np.ones(len(K), dtype=bool)
+        pair_steps, single_steps = partial(loops.pair_steps, *whole), partial(loops.single_steps, *whole)
     if dual.offset:
-        return pair_steps(K, diag, lo, hi, c, r, steps, tol)
+        return pair_steps(diag, lo, hi, c, r, steps, tol)
     took, block = 0, max(1, steps // 20)  # pairs make faster progress, but only single steps change the sum of c
     while took < steps:
-        pairs = pair_steps(K, diag, lo, hi, c, r, min(block, steps - took), tol)
-        singles = single_steps(K, diag, lo, hi, c, r, min(block, steps - took - pairs), tol)
+        pairs = pair_steps(diag, lo, hi, c, r, min(block, steps - took), tol)
+        singles = single_steps(diag, lo, hi, c, r, min(block, steps - took - pairs), tol)
         took += pairs + singles
         if pairs + singles == 0:
             break
@@ -230,9 +235,9 @@ def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array,
     $K_{ii} + K_{jj} - 2K_{ij}$.
     """
     floor = max(1e-12 * diag.max(), TINY)  # two points at one place have curvature 0
-    up = np.where(c < hi, 0.0, -np.inf)  # what can go up, as a summand
-    down = np.where(c > lo, 1.0, 0.0)  # what can go down, as a factor
-    gain, curvature = np.empty_like(r), np.empty_like(r)  # used again and again: a step is a few short passes over n
+    up = np.where(c < hi, 0.0, -np.inf)  # a summand that excludes what cannot go up
+    down = np.where(c > lo, 1.0, 0.0)  # a factor that excludes what cannot go down
+    gain, curvature = np.empty_like(r), np.empty_like(r)  # reused, since a step is only a few short passes over n
     for step in range(steps):
         i = int(np.add(r, up, out=gain).argmax())
         r_i, room_i = float(r[i]), float(hi[i] - c[i])
@@ -262,10 +267,10 @@ def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array,
 
 
 def _put_on_margin(dual: Dual, point: Point, rounds: int) -> tuple[Point, int]:
-    """Guess which are at a bound, solve for residual 0 of the others, guess again: Newton's method on the dual.
+    """Guess which coefficients are at a bound, solve for residual 0 of the others, guess again: Newton's method.
 
-    Close to the solution the guess is soon right, and then the answer is exact. The best point is returned, and the
-    number of systems solved.
+    Close to the solution the guess is soon right, and then the answer is exact. Returns the best point and the number
+    of systems solved.
     """
     K, y, lo, hi = dual.K, dual.y, dual.lo, dual.hi
     best, c, f, b, guess = point, point.c, point.f, point.b, np.zeros(0)
@@ -300,15 +305,15 @@ def _among(K: Array, chosen: NDArray[np.intp]) -> Array:
 
 
 def _moved(K: Array, f: Array, c: Array, to: Array) -> Array:
-    """K to, from f = K c: only what has changed counts."""
+    """The product of K and `to`, from f = K c and the coefficients that differ."""
     changed = np.flatnonzero(c != to)
-    if 10 * len(changed) > len(c):  # a copy of many rows costs more than half of all of them read once
+    if 10 * len(changed) > len(c):  # copying many rows costs more than reading one triangle of K
         return symmetric_product(K, to)
     return f + (to - c)[changed] @ K[changed]
 
 
 def _solve_open(dual: Dual, point: Point, size: int, *, gap: float, max_steps: int) -> tuple[Point, int]:
-    """Solve for `size` coefficients, the others held: free ones first, then by KKT violation."""
+    """Solve for `size` coefficients, free ones first, then by KKT violation; the others are held."""
     K, y, lo, hi, c = dual.K, dual.y, dual.lo, dual.hi, point.c.copy()
     chosen = np.argpartition(-_wish(dual, point), size - 1)[:size]
     held = np.delete(np.arange(len(c)), chosen)
@@ -323,7 +328,7 @@ def _solve_open(dual: Dual, point: Point, size: int, *, gap: float, max_steps: i
         tolerance=max(1e-3 * gap, 1e-14) * max(dual_value, 1e-3 * point.objective),
         max_steps=min(60, max_steps),
     )
-    found = certify(dual, balanced(c) if dual.offset else c)  # cut short, it leaves the constraint open
+    found = certify(dual, balanced(c) if dual.offset else c)  # if it was cut short, the constraint does not hold yet
     found, solved = _put_on_margin(dual, found, min(5, max_steps - steps))
     return found, steps + solved
 
@@ -334,8 +339,8 @@ def _interior_point(
     r"""Minimise $\frac12 c^\top K c - t^\top c$ over $lo \le c \le hi$ and, if `total` is given, $\sum_i c_i$ = total.
 
     At the minimum $t - Kc - b = z_2 - z_1$ with multipliers $z \ge 0$ that vanish where the rooms $c - lo$ and
-    $hi - c$ do not. Mehrotra's predictor-corrector method lets all products of room and multiplier fall together, and
-    ends when they sum to at most `tolerance`.
+    $hi - c$ do not. Mehrotra's predictor-corrector method lowers all products of room and multiplier together, until
+    their sum is at most `tolerance`.
     """
 
     def residuals(c: Array, b: float) -> tuple[Array, float]:
@@ -344,15 +349,15 @@ def _interior_point(
     width, b, steps = hi - lo, 0.0, 0
     c = np.clip(c, lo + 0.05 * width, hi - 0.05 * width)
     r, lack = residuals(c, b)
-    room = np.array([c - lo, hi - c])  # (2, n), kept beside c: close to a bound the difference would round to 0
+    room = np.array([c - lo, hi - c])  # (2, n), stored as well: close to a bound the difference would round to 0
     z = 1 + np.maximum(0.0, [-r, r])  # (2, n), with r = z[1] - z[0] from the start
     while steps < max_steps and (np.sum(room * z) > tolerance or abs(lack) > 1e-14 * width.sum()):
         solve = _kkt_solver(K, (z / room).sum(axis=0), offset=total is not None)
-        d, _, d_z = _barrier_direction(solve, r, lack, room, z, np.zeros_like(z))  # straight at the conditions
+        d, _, d_z = _barrier_direction(solve, r, lack, room, z, np.zeros_like(z))  # straight towards the conditions
         d_room = np.array([d, -d])
         a = _longest(room, z, d_room, d_z)
         mean, ahead = np.mean(room * z), np.mean((room + a * d_room) * (z + a * d_z))
-        # The less that step could gain, the closer to their present mean the products should stay.
+        # The less that step gains, the closer the products should stay to their present mean.
         d, d_b, d_z = _barrier_direction(solve, r, lack, room, z, mean * (ahead / mean) ** 3 - d_room * d_z)
         d_room = np.array([d, -d])
         a = 0.995 * _longest(room, z, d_room, d_z)
@@ -392,7 +397,7 @@ def _kkt_solver(K: Array, diagonal: Array, *, offset: bool) -> Solver:
 
 
 def _cholesky(K: Array, diagonal: Array) -> tuple[Array, bool]:
-    """Factor K + diag(diagonal), with as little more on the diagonal as a K that is singular up to rounding needs."""
+    """Factor K + diag(diagonal), with a small nugget on the diagonal if K is singular up to rounding."""
     for nugget in nuggets(K):
         A = K.copy()
         np.einsum("ii->i", A)[:] += diagonal + max(nugget, TINY)

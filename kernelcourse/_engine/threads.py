@@ -1,7 +1,7 @@
 """Compiled loops and threads: whether a job is worth them, and how it is cut.
 
-Both change speed, never an answer. `KERNELCOURSE_FAST=0` in the environment does without the compiled loops, as does an
-installation without numba (`pip install kernelcourse[fast]`).
+Both change the speed, never an answer. `KERNELCOURSE_FAST=0` in the environment turns the compiled loops off; an
+installation without numba has none (`pip install kernelcourse[fast]`).
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from ..validation import slices
 
 S = TypeVar("S")
 T = TypeVar("T")
-_alone = ContextVar("alone", default=False)  # whether this is one of several jobs side by side
+_alone = ContextVar("alone", default=False)  # whether this is one of several jobs that run side by side
 Loops = Any  # the module of compiled loops, or None
-_done = 0.0  # elementary steps of small jobs that were worth compiling, done without
+_done = 0.0  # elementary steps that small jobs have taken so far without compiled loops
 
 SLAB = 2**20  # entries of a Gram matrix that are worked on at a time: 8 MB
-WORTH_COMPILING = 2**19  # below so many entries or elementary steps, importing numba takes longer than the job
-WORTH_CALLING = 2**12  # the same, once numba is loaded
-WORTH_WAITING = 2**24  # elementary steps, of all small jobs so far: some tenths of a second in plain numpy
-WORTH_A_THREAD = 2**18  # entries: some tenths of a millisecond, which is what starting a thread takes
+WORTH_COMPILING = 2**19  # entries or elementary steps; a smaller job takes less time than importing numba
+WORTH_CALLING = 2**12  # the same limit once numba is loaded
+WORTH_WAITING = 2**24  # elementary steps of all small jobs so far: some tenths of a second in plain numpy
+WORTH_A_THREAD = 2**18  # entries: some tenths of a millisecond, the time it takes to start a thread
 
 
 def compiled(work: float, points: float | None = None) -> Loops:
     """The compiled loops for a job of so many elementary steps; None if plain numpy should do it.
 
     Compiling takes seconds, so a job on `points` (by default the root of `work`) fewer than a thousand never waits for
-    it. Only a program that continues with such jobs, until plain numpy has done `WORTH_WAITING` steps in at least eight
-    of them, gets the loops. Once they are compiled, smaller jobs use them too.
+    it. The loops are compiled once plain numpy has done `WORTH_WAITING` steps in at least eight such jobs. From then on
+    smaller jobs use them too.
     """
     global _done
     if os.environ.get("KERNELCOURSE_FAST") == "0":
@@ -72,7 +72,7 @@ def in_rows(A: Any) -> Any:
 
 
 def slabs(n: int, columns: int, entries: int = SLAB) -> Iterator[slice]:
-    """Cut n rows into slabs of at most so many entries, or of one row.
+    """Cut n rows into slabs of at most `entries` entries, or of one row where a row has more.
 
     >>> [(s.start, s.stop) for s in slabs(5, 100, entries=250)]
     [(0, 2), (2, 4), (4, 5)]
@@ -81,7 +81,7 @@ def slabs(n: int, columns: int, entries: int = SLAB) -> Iterator[slice]:
 
 
 def threads() -> int:
-    """How many threads a job may use: as many as we have processors, or as the linear algebra is told to use.
+    """How many threads a job may use: one per processor, or as many as the linear algebra is told to use.
 
     A job that runs beside others has one thread.
     """
@@ -95,10 +95,10 @@ def threads() -> int:
 
 
 def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], entries: int, *, products: bool = False) -> None:
-    """Call `work` for every part, in threads if so many entries are worth it.
+    """Call `work` for every part, in threads if the entries are many enough.
 
-    It pays for work that releases the GIL, as numpy's loops over arrays and our compiled ones do. With `products`, the
-    linear algebra uses one thread for each part; where it cannot be told to, one part follows the other.
+    Threads pay off for work that releases the GIL, as numpy's loops and our compiled ones do. With `products`, the
+    linear algebra uses one thread for each part; where that cannot be set, the parts run one after the other.
     """
     parts = list(parts)
     count = min(workers() if products else threads(), len(parts))
@@ -134,7 +134,7 @@ def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
     """The results of independent jobs, in order; in threads if that is worth it.
 
     The linear algebra uses one thread for each of them, because many small products in two threads slow each other
-    down. That takes threadpoolctl; without it, one job follows the other.
+    down. That takes threadpoolctl; without it, the jobs run one after the other.
     """
     if len(jobs) == 1:
         return [jobs[0]()]
@@ -144,16 +144,16 @@ def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
 
 
 _lock = threading.Lock()
-_inside = 0  # callers that have asked for one thread and not left
-_before: list[tuple[Any, int]] = []  # the pools, and how many threads each had
+_inside = 0  # callers that are inside `one_thread` now
+_before: list[tuple[Any, int]] = []  # each pool, and how many threads it had
 
 
 @contextmanager
 def one_thread(wanted: bool = True) -> Iterator[None]:
-    """Within it the linear algebra uses one thread: for short products, where two cost more than they save.
+    """Within it the linear algebra uses one thread: for short products a second costs more than it saves.
 
-    BLAS libraries have one pool for all threads of a program. The first caller sets the limit, and the last that
-    leaves restores what was there: if each restored what it had found, one would restore the limit of another.
+    A BLAS library has one pool for all threads of a program. The first caller sets the limit, and the last one to leave
+    restores the old number: if each caller restored what it found, one would restore the limit of another.
     """
     global _inside
     if not wanted or not can_limit():
@@ -187,7 +187,7 @@ def _in_one_thread(job: Callable[[], T]) -> T:
 
 
 def _map(count: int, work: Callable[[S], T], parts: Sequence[S]) -> list[T]:
-    """`work` for every part in so many threads, which see the engine and numpy's warnings as this one does."""
+    """`work` for every part in `count` threads, with the engine and numpy's warnings as they are in this one."""
     from concurrent.futures import ThreadPoolExecutor
 
     contexts = [copy_context() for _ in parts]

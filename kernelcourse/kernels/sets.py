@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,15 +26,17 @@ class SetKernel(CountKernel):
         if self.universe is not None:
             _set(self, universe=distinct(self.universe, "universe"))
 
-    def counts(self, obj: Any) -> Counter[Hashable]:
+    def counts(self, obj: Any) -> dict[Hashable, int]:
         """Each element once."""
-        if isinstance(obj, (str, bytes, Mapping)) or not isinstance(obj, Collection):
+        if not isinstance(obj, (frozenset, set)) and (
+            isinstance(obj, (str, bytes, Mapping)) or not isinstance(obj, Collection)
+        ):
             raise TypeError(f"expected a set, got {type(obj).__name__} {obj!r:.60}")
-        elements = dict.fromkeys(hashables(obj))
+        elements = dict.fromkeys(hashables(obj), 1)
         if self.universe is not None:
             for element in set(elements).difference(self.universe):
                 raise ValueError(f"{element!r} is not in the universe {list(self.universe)!r:.60}")
-        return Counter(elements.keys())
+        return elements
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
 """The map: for every job a grid of cells, the ratio of the peer's time to ours in each, and where the worst is.
 
-`make bench ONLY=map FLAGS="--job svm --minutes 5"` measures cells of one job for five minutes; a later run goes on
-where it stopped. The order depends on `--seed` alone, and it is that of a stratified sample: the jobs take turns, and
-the next cell of a job is one whose size, shape of data, setting and way were measured least so far, so that a short run
-has seen every job and every kind of data. `--largest 1000` leaves out larger n, `--afresh` forgets what was measured,
-`--report` measures nothing, `--memory` looks at peaks too (slow), and `--save` keeps the map for the book. The compiled
-loops are loaded before the first cell.
+`make bench ONLY=map FLAGS="--job svm --minutes 5"` measures cells of one job for five minutes; a later run continues
+where it stopped. The order depends on `--seed` alone. It is a stratified sample: the jobs take turns, the first cells
+of a job differ in n alone (for the growth), and each later cell is one whose size, shape of data, setting and way were
+measured least so far. So a short run has seen every job and every kind of data. `--largest 1000` leaves out larger n,
+`--afresh` forgets what was measured, `--report` measures nothing, `--processor` takes processor time, for busy
+machines, and `--save` keeps the map for the book and for README. The compiled loops are loaded before the first cell,
+except for first calls, which each side makes in a new process.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import statistics
 import subprocess
 import sys
+import textwrap
+import time
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -27,70 +33,89 @@ import numpy as np
 from kernelcourse._engine import threads
 from tests.benchmarks import harness
 from tests.benchmarks.jobs import _status, way
-from tests.benchmarks.map_jobs import JOBS, Cell, Job, Parameters
+from tests.benchmarks.map_jobs import JOBS, Cell, Job, Parameters, given_as
 
+ROOT = Path(__file__).resolve().parents[2]
 FOUND = harness.RESULTS / "map.json"
 SECONDS, MOST = 0.7, 11  # for the turns of one cell, and how many there are at most; three are the least
+LONG = 5.0  # seconds of both sides together; then one turn is enough
 PEAKS = Path("/proc/self/clear_refs")  # on Linux: forgets the peak so far
-LOOKS = 3  # cells of each job whose memory is measured, in processes of their own
-WAYS = {
+WAYS: dict[str, dict[str, Any]] = {
     "as installed": {"compiled": True},
     "1 thread": {"compiled": True, "threads": 1},
     "without numba": {"compiled": False},
+    "float32": {"compiled": True},
+    "first call": {"compiled": True},
 }
+Clock = Callable[[], float]
+Row = dict[str, Any]
 
 
 def key(job: Job, how: str, cell: Parameters) -> str:
     return f"{job.name} | {how} | " + ", ".join(f"{name}={value}" for name, value in cell.items())
 
 
-def measure(job: Job, how: str, parameters: Parameters) -> dict[str, Any]:
+def measure(job: Job, how: str, parameters: Parameters, clock: Clock = perf_counter) -> Row:
     """Answers first, then times in turns."""
-    with way(**WAYS[how]), warnings.catch_warnings():
+    with way(**WAYS[how]), given_as("float32" if how == "float32" else "float64"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cell = job.build(**parameters)
-        first, ours = timed(cell.ours)
-        peers_first, peer = timed(cell.peer)
-        agree, reached = cell.verdict(ours, peer)
-        again, _ = timed(cell.ours)
-        turns: list[tuple[float, float]] = []
-        number = max(1, min(1000, int(2e-3 / max(min(again, peers_first), 1e-7))))  # so short calls are many at a time
-        begin = perf_counter()
-        while len(turns) < 3 or (len(turns) < MOST and perf_counter() - begin < SECONDS):
-            turns.append((repeated(cell.ours, number), repeated(cell.peer, number)))
+        agree, reached = cell.verdict(cell.ours(), cell.peer())
+        if how == "first call":
+            turns = [tuple(in_a_new_process("first", job, parameters, s) for s in ("ours", "peer")) for _ in range(3)]
+            name = job.peer
+        else:
+            name, cell = fastest(job.peer, cell, clock)
+            turns = in_turns(cell, clock)
     ratios = [b / a for a, b in turns]
-    low, _, high = statistics.quantiles(ratios, n=4)
+    low, _, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios * 3
     mine, theirs = (statistics.median(side) for side in zip(*turns, strict=True))
     return {
-        "job": job.name, "peer": job.peer, "way": how, "cell": parameters, "ours": mine, "theirs": theirs,
-        "ratio": statistics.median(ratios), "quartiles": [low, high], "first": first, "agree": agree,
-        "reached": reached,
+        "job": job.name, "peer": name, "way": how, "cell": parameters, "ours": mine, "theirs": theirs,
+        "ratio": statistics.median(ratios), "quartiles": [low, high], "agree": agree, "reached": reached,
     }  # fmt: skip
 
 
-def timed(call: Any) -> tuple[float, Any]:
-    begin = perf_counter()
-    result = call()
-    return perf_counter() - begin, result
+def fastest(name: str, cell: Cell, clock: Clock) -> tuple[str, Cell]:
+    """The cell with its fastest peer, by the second call of each."""
+    peers = {name: cell.peer, **cell.others}
+    if len(peers) == 1:
+        return name, cell
+    for peer in peers.values():
+        peer()
+    best = min(peers, key=lambda name: repeated(peers[name], 1, clock))
+    return best, replace(cell, peer=peers[best])
 
 
-def repeated(call: Any, number: int) -> float:
-    begin = perf_counter()
+def in_turns(cell: Cell, clock: Clock) -> list[Any]:
+    once = repeated(cell.ours, 1, clock), repeated(cell.peer, 1, clock)
+    number = max(1, min(1000, int(2e-3 / max(min(once), 1e-7))))  # so short calls are many at a time
+    turns, least, begin = [], 1 if sum(once) > LONG else 3, perf_counter()
+    while len(turns) < least or (len(turns) < MOST and perf_counter() - begin < SECONDS):
+        turns.append((repeated(cell.ours, number, clock), repeated(cell.peer, number, clock)))
+    return turns
+
+
+def repeated(call: Callable[[], Any], number: int, clock: Clock) -> float:
+    begin = clock()
     for _ in range(number):
         call()
-    return (perf_counter() - begin) / number
+    return (clock() - begin) / number
 
 
-# ---------------------------------------------------------------- memory, each side in a process of its own
+# ---------------------------------------------------------------- each side in a process of its own
 
 
-def memory_ratio(job: Job, parameters: Parameters) -> float:
-    peaks = []
-    for side in ("ours", "peer"):
-        code = f"from tests.benchmarks import bench_map as b; print(b.peak({job.name!r}, {parameters!r}, {side!r}))"
-        out = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
-        peaks.append(float(out.stdout.split()[-1]))
-    return peaks[0] / max(peaks[1], 1.0)
+def in_a_new_process(what: str, job: Job, parameters: Parameters, side: str) -> float:
+    code = f"from tests.benchmarks import bench_map as b; print(b.{what}({job.name!r}, {parameters!r}, {side!r}))"
+    out = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    return float(out.stdout.split()[-1])
+
+
+def first(name: str, parameters: Parameters, side: str) -> float:
+    """Seconds of the first call, after the imports; what numba has compiled is on disk."""
+    cell = next(job for job in JOBS if job.name == name).build(**parameters)
+    return repeated(getattr(cell, side), 1, perf_counter)
 
 
 def peak(name: str, parameters: Parameters, side: str) -> float:
@@ -105,6 +130,11 @@ def peak(name: str, parameters: Parameters, side: str) -> float:
     grown = _status("VmHWM") - before
     del kept
     return grown
+
+
+def memory_ratio(job: Job, parameters: Parameters) -> float:
+    ours, peer = (in_a_new_process("peak", job, parameters, side) for side in ("ours", "peer"))
+    return ours / max(peer, 1.0)
 
 
 # ---------------------------------------------------------------- the run
@@ -128,15 +158,21 @@ def plan(largest: int, job: str | None, seed: int = 15) -> list[Planned]:
 
 
 def covering(cells: list[Planned]) -> list[Planned]:
-    """The cells in such an order that each is one of those whose values have come least often so far."""
-    seen: Counter[tuple[str, Any]] = Counter()
-    rest, order = [(cell, strata(cell)) for cell in cells], []
+    """First cells that differ in n alone; then each is one of those whose values have come least often so far."""
+    start = next(cell for cell in cells if cell[1] == cell[0].ways[0] and "n" in cell[2])
+    order = [cell for cell in cells if apart_from_n(cell) == apart_from_n(start)]
+    seen = Counter(value for cell in order for value in strata(cell))
+    rest = [(cell, strata(cell)) for cell in cells if cell not in order]
     while rest:
         next_one = min(rest, key=lambda one: sum(map(seen.__getitem__, one[1])) / len(one[1]))
         rest.remove(next_one)
         seen.update(next_one[1])
         order.append(next_one[0])
     return order
+
+
+def apart_from_n(cell: Planned) -> tuple[Any, ...]:
+    return cell[1], tuple((name, value) for name, value in cell[2].items() if name != "n")
 
 
 def strata(cell: Planned) -> list[tuple[str, Any]]:
@@ -149,6 +185,7 @@ def run() -> list[Any]:
     options = arguments()
     found = {} if options.afresh or not FOUND.exists() else json.loads(FOUND.read_text(encoding="utf-8"))["cells"]
     begin, todo = perf_counter(), plan(options.largest, options.job, options.seed)
+    clock = time.process_time if options.processor else perf_counter
     threads._loops()  # as in a program that has worked for a while; `without numba` is the other state
     if not todo:
         raise SystemExit(f"no job of the map is called {options.job!r}; there are {', '.join(j.name for j in JOBS)}")
@@ -161,9 +198,8 @@ def run() -> list[Any]:
         name = key(job, how, cell)
         if name in found:
             continue
-        found[name] = measure(job, how, cell)
-        looks = sum("memory" in row for row in found.values() if row["job"] == job.name)
-        if how == "as installed" and cell.get("n", 0) >= 4000 and looks < LOOKS and options.memory:
+        found[name] = measure(job, how, cell, clock)
+        if how == "as installed" and PEAKS.exists() and looks_at_memory(job, cell, found):
             found[name]["memory"] = memory_ratio(job, cell)
         row = found[name]
         print(f"{row['ratio']:8.2f}  {name}  ({row['reached']})", flush=True)
@@ -171,16 +207,29 @@ def run() -> list[Any]:
     text = report(list(found.values()))
     print("\n" + text)
     if options.save:
-        book = Path(__file__).resolve().parents[2] / "book" / "times" / "measured"
-        (book / "map.json").write_text(FOUND.read_text(encoding="utf-8"), encoding="utf-8")
-        (book / "map.txt").write_text(text + "\n", encoding="utf-8")
+        save(json.loads(FOUND.read_text(encoding="utf-8")))
     return []
 
 
-def keep(found: dict[str, Any]) -> None:
+def looks_at_memory(job: Job, cell: Parameters, found: dict[str, Row]) -> bool:
+    """The first cell of a job with the largest n that is measured here and at least 1000 points."""
+    sizes = [row["cell"].get("n", 0) for row in found.values() if row["job"] == job.name and "memory" in row]
+    return max(1000, *sizes, 0) <= cell.get("n", 0) and cell["n"] not in sizes
+
+
+def keep(found: dict[str, Row]) -> None:
     harness.RESULTS.mkdir(parents=True, exist_ok=True)
     record = {"machine": harness.machine(), "cells": found}
     FOUND.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def save(record: dict[str, Any]) -> None:
+    """Put the map where the book and README find it."""
+    book, rows = ROOT / "book" / "times" / "measured", list(record["cells"].values())
+    (book / "map.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    (book / "map.txt").write_text(report(rows) + "\n", encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (ROOT / "README.md").write_text(IN_README.sub(lambda _: for_the_readme(rows), readme), encoding="utf-8")
 
 
 def arguments() -> argparse.Namespace:
@@ -190,22 +239,25 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=15, help="of the order in which cells are measured")
     parser.add_argument("--largest", type=int, default=10_000, help="the largest n")
-    for name in ("--afresh", "--report", "--save", "--memory"):
+    for name in ("--afresh", "--report", "--save", "--processor"):
         parser.add_argument(name, action="store_true")
     words = sys.argv[1:]
     return parser.parse_args(words if words and not words[0].startswith("-") else ["map", *words])
 
 
-def report(rows: list[dict[str, Any]]) -> str:
-    """One line for each job: worst, median and best cell, how many are below 1, and where the worst is."""
-    lines = [
-        "| job | peer | cells | worst | median | best | below 1 | the worst cell | memory, at most |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+# ---------------------------------------------------------------- what it found
+
+HEAD = "job | peer | cells | worst | median | best | below 1 | growth, ours and the peer's | memory | the worst cell"
+IN_README = re.compile(r"(?<=<!-- make bench ONLY=map -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
+
+
+def report(rows: list[Row]) -> str:
+    """One line for each job, one for all, and the cells whose answers differ."""
+    lines = [f"| {HEAD} |", "|" + "---|" * (HEAD.count("|") + 1)]
     for job in JOBS:
         mine = [row for row in rows if row["job"] == job.name]
         if mine:
-            lines.append(_line(job.name, job.peer, mine))
+            lines.append(_line(job.name, ", ".join(dict.fromkeys(row["peer"] for row in mine)), mine))
     if rows:
         lines.append(_line("all", "", rows))
     differ = [row for row in rows if not row["agree"]]
@@ -215,15 +267,39 @@ def report(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _line(name: str, peer: str, rows: list[dict[str, Any]]) -> str:
-    ratios = [row["ratio"] for row in rows]
-    worst = min(rows, key=lambda row: row["ratio"])
+def _line(name: str, peer: str, rows: list[Row]) -> str:
+    ratios, worst = [row["ratio"] for row in rows], min(rows, key=lambda row: row["ratio"])
+    numbers = f"{min(ratios):.2f} | {statistics.median(ratios):.2f} | {max(ratios):.1f} | {sum(r < 1 for r in ratios)}"
+    slopes = [growth(rows, side) for side in ("ours", "theirs")] if name != "all" else [None]
+    grows = "" if None in slopes else "{:.1f}, {:.1f}".format(*slopes)
     memory = [row["memory"] for row in rows if "memory" in row]
     most = f"{max(memory):.1f}" if memory else ""
-    numbers = f"{min(ratios):.2f} | {statistics.median(ratios):.2f} | {max(ratios):.1f} | {sum(r < 1 for r in ratios)}"
-    return f"| {name} | {peer} | {len(rows)} | {numbers} | {place(worst)}: {worst['reached']} | {most} |"
+    return f"| {name} | {peer} | {len(rows)} | {numbers} | {grows} | {most} | {place(worst)}: {worst['reached']} |"
 
 
-def place(row: dict[str, Any]) -> str:
+def growth(rows: list[Row], side: str) -> float | None:
+    """The slope of log time against log n over cells that differ in n alone; None where there are none."""
+    groups: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for row in rows:
+        if "n" in row["cell"] and row["way"] != "first call":
+            rest = {name: value for name, value in row["cell"].items() if name != "n"}
+            groups[f"{row['way']} {rest}"].append((math.log(row["cell"]["n"]), math.log(row[side])))
+    apart = np.concatenate([np.empty((0, 2)), *(np.array(g) - np.mean(g, axis=0) for g in groups.values())])
+    x, y = apart.T
+    return float(x @ y / (x @ x)) if x.any() else None
+
+
+def for_the_readme(rows: list[Row]) -> str:
+    """The sentence that README quotes."""
+    ratios, worst = [row["ratio"] for row in rows], min(rows, key=lambda row: row["ratio"])
+    sentences = (
+        f"In a sample of {len(rows)} cells of that map, the peer takes {statistics.median(ratios):.1f} times as long "
+        f"as this library in the median cell, and {min(ratios):.2f} times as long in the worst one ({worst['job']}, "
+        f"{place(worst)}). The peer is faster in {sum(ratio < 1 for ratio in ratios)} cells."
+    )
+    return textwrap.fill(sentences, 120)
+
+
+def place(row: Row) -> str:
     where = ", ".join(str(v) if isinstance(v, str) else f"{k} = {v}" for k, v in row["cell"].items() if v != "plain")
     return where if row["way"] == "as installed" else f"{where}, {row['way']}"

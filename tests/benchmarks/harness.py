@@ -1,9 +1,9 @@
 """Ours and a peer, side by side in one run: interleaved, repeated, medians and their ratio.
 
 Machines are shared and noisy. A time by itself says little; the ratio of two times taken in turns says a lot. A virtual
-machine knows how long its host kept its processors from it ("steal"): a run that lost more than a little is done again,
-ours or the peer's, whatever time it took. Nothing is done about memory: a host may take back what was free for a while,
-and whichever side asks for it next waits for it.
+machine knows for how long its host withheld the processors ("steal"): a run that lost more than a little is repeated,
+ours or the peer's, whatever time it took. Nothing is done about memory: a host may take back memory that was free for a
+while, and the next call that needs it, ours or the peer's, waits for it.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def compare(
 
 
 def alone(job: str, function: Callable[[], object], note: str = "") -> Row:
-    """A time with no peer to hold it against."""
+    """A time without a peer to compare it with."""
     t = timeit(function, number=1)
     return Row(job, "", t, t, float("nan"), float("nan"), float("nan"), (float("nan"),) * 2, note)
 
@@ -106,7 +106,7 @@ def machine() -> dict[str, str]:
     packages = {name: version(name) for name in names}
     about = {"python": platform.python_version(), "system": platform.system(), "cores": str(os.cpu_count())}
     if hasattr(os, "getloadavg"):
-        about["load"] = f"{os.getloadavg()[0]:.1f}"  # of other programs too: what to think of the times
+        about["load"] = f"{os.getloadavg()[0]:.1f}"  # of other programs too: says how far to trust the times
     return about | packages
 
 

@@ -1,21 +1,25 @@
 """The jobs of the map as data: for each a grid of cells, and how ours and the peer do one of them.
 
-These cells were not chosen for their results: they are all combinations of what users vary, up to the sizes that fit.
-A builder takes one cell's parameters and returns a `Cell`: two calls, and a function of both answers that says how
-well each did and whether they agree.
+No cell was chosen for its result: they are all combinations of what users vary, up to the sizes that fit. A builder
+takes one cell's parameters and returns a `Cell`: two calls, and a function that compares the two answers. Packages that
+are not among our requirements compete with the peer where they are installed; the fastest of them counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache, partial
+from importlib import import_module
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 import kernelcourse as kc
+from kernelcourse.kernels.counts import count_matrix
 
 Parameters = dict[str, Any]
 Verdict = tuple[bool, str]  # whether the answers agree, and what each side reached
@@ -26,6 +30,10 @@ class Cell:
     ours: Callable[[], Any]
     peer: Callable[[], Any]
     verdict: Callable[[Any, Any], Verdict]
+    others: dict[str, Callable[[], Any]] = field(default_factory=dict)  # by package: what else does the peer's job
+
+
+ON_OBJECTS = ("as installed", "1 thread", "without numba", "first call")
 
 
 @dataclass(frozen=True)
@@ -34,7 +42,15 @@ class Job:
     peer: str
     build: Callable[..., Cell]
     grid: Callable[[], Iterator[Parameters]]
-    ways: tuple[str, ...] = field(default=("as installed", "1 thread", "without numba"))
+    ways: tuple[str, ...] = (*ON_OBJECTS, "float32")
+
+
+def optional(module: str) -> Any:
+    """A package that need not be installed; None where it is not, or where it does not load."""
+    try:
+        return import_module(module)
+    except (ImportError, OSError):
+        return None
 
 
 def cells(**values: tuple[Any, ...]) -> Callable[[], Iterator[Parameters]]:
@@ -44,6 +60,21 @@ def cells(**values: tuple[Any, ...]) -> Callable[[], Iterator[Parameters]]:
 # ---------------------------------------------------------------- data
 
 SHAPES = ("plain", "duplicated", "unscaled", "one dominating")
+_dtype = ContextVar("dtype", default="float64")
+
+
+@contextmanager
+def given_as(dtype: str) -> Iterator[None]:
+    """Within it both sides get their points in this precision."""
+    before = _dtype.set(dtype)
+    try:
+        yield
+    finally:
+        _dtype.reset(before)
+
+
+def given(X: np.ndarray) -> np.ndarray:
+    return X.astype(_dtype.get(), copy=False)
 
 
 @cache
@@ -80,11 +111,12 @@ def many_labels(n: int, d: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
     return 2.5 * rng.normal(size=(classes, d))[y] + rng.normal(size=(n, d)), y
 
 
+@cache
 def width(d: int, shape: str = "plain") -> float:
     """The median distance between points, which is what users are told to start from."""
-    X = points(200, d, shape)
-    D = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
-    return float(max(np.median(D), 1e-3))
+    from scipy.spatial.distance import pdist
+
+    return float(max(np.median(pdist(points(200, d, shape))), 1e-3))
 
 
 @cache
@@ -105,8 +137,9 @@ def penguins() -> tuple[np.ndarray, np.ndarray]:
 def close(tolerance: float) -> Callable[[Any, Any], Verdict]:
     def verdict(ours: Any, peer: Any) -> Verdict:
         apart = float(np.abs(ours - peer).max() / max(np.abs(peer).max(), 1e-300))
-        return apart <= tolerance, f"differ by {apart:.0e}"
+        return apart <= allowed, f"differ by {apart:.0e}"
 
+    allowed = max(tolerance, 0.0 if _dtype.get() == "float64" else 1e-2)  # some peers compute in the precision given
     return verdict
 
 
@@ -121,7 +154,7 @@ def same(share: float) -> Callable[[Any, Any], Verdict]:
 # ---------------------------------------------------------------- Gram matrices
 
 
-def gram(kernel: str, n: int, d: int, shape: str = "plain", dtype: str = "float64", cross: bool = False) -> Cell:
+def gram(kernel: str, n: int, d: int, shape: str = "plain", cross: bool = False) -> Cell:
     from sklearn.gaussian_process.kernels import Matern
     from sklearn.metrics import pairwise
 
@@ -133,9 +166,9 @@ def gram(kernel: str, n: int, d: int, shape: str = "plain", dtype: str = "float6
         "linear": (kc.Linear(), pairwise.linear_kernel),
         "Matern": (kc.Matern(s, nu=1.5), Matern(s, nu=1.5)),
     }[kernel]
-    X = points(n, d, shape).astype(dtype)
-    others = (points(n // 2, d, shape, seed=5).astype(dtype),) if cross else ()
-    return Cell(lambda: k(X, *others), lambda: theirs(X, *others), close(1e-8 if dtype == "float64" else 1e-3))
+    X = given(points(n, d, shape))
+    others = (given(points(n // 2, d, shape, seed=5)),) if cross else ()
+    return Cell(lambda: k(X, *others), lambda: theirs(X, *others), close(1e-8))
 
 
 # ---------------------------------------------------------------- ridge
@@ -145,7 +178,7 @@ def ridge(step: str, n: int, d: int, shape: str = "plain") -> Cell:
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.model_selection import GridSearchCV
 
-    X, s = points(n, d, shape), width(d, shape)
+    X, s = given(points(n, d, shape)), width(d, shape)
     t = function(n, d, shape) + 0.3 * np.random.default_rng(3).normal(size=n)
     ours, peer = kc.KernelRidge(kc.Gaussian(s), ridge=1.0), KernelRidge(kernel="rbf", gamma=0.5 / s**2, alpha=1.0)
     if step == "fit":
@@ -153,8 +186,10 @@ def ridge(step: str, n: int, d: int, shape: str = "plain") -> Cell:
     if step == "predict":
         ours.fit(X, t)
         peer.fit(X, t)
-        Z = points(n, d, shape, seed=4)
-        return Cell(lambda: ours.predict(Z), lambda: peer.predict(Z), close(1e-6))
+        Z = given(points(n, d, shape, seed=4))
+        keops = optional("pykeops.numpy")
+        others = {"pykeops": partial(keops_sums, keops, Z, X, 0.5 / s**2, peer.dual_coef_)} if keops else {}
+        return Cell(lambda: ours.predict(Z), lambda: peer.predict(Z), close(1e-6), others)
     ridges, folds = np.logspace(-2, 2, 10), kc.k_fold(n, 5, rng=0)
     search = GridSearchCV(peer, {"alpha": ridges}, cv=folds, scoring="neg_mean_squared_error", refit=False)
     return Cell(
@@ -164,14 +199,25 @@ def ridge(step: str, n: int, d: int, shape: str = "plain") -> Cell:
     )
 
 
+def keops_sums(keops: Any, Z: np.ndarray, X: np.ndarray, gamma: float, a: np.ndarray) -> np.ndarray:
+    z_i, x_j = keops.LazyTensor(Z[:, None, :].astype(float)), keops.LazyTensor(X[None, :, :].astype(float))
+    return ((-gamma * ((z_i - x_j) ** 2).sum(-1)).exp() @ a[:, None])[:, 0]
+
+
 # ---------------------------------------------------------------- support vector machine
+
+
+def svcs(X: np.ndarray, y: np.ndarray, **options: float) -> dict[str, Callable[[], Any]]:
+    """Other packages with the interface of scikit-learn's `SVC`."""
+    found = {name: optional(f"{name}.svm" if name == "sklearnex" else name) for name in ("sklearnex", "thundersvm")}
+    return {name: lambda m=module: m.SVC(**options).fit(X, y) for name, module in found.items() if module}
 
 
 def svm(data: str, n: int, d: int, C: float, shape: str = "plain") -> Cell:
     """Two classes: the same problem, with a free offset, each solver to its default tolerance."""
     from sklearn.svm import SVC
 
-    X, y, k = points(n, d, shape), labels(data, n, d, shape), kc.Gaussian(width(d, shape))
+    X, y, k = given(points(n, d, shape)), labels(data, n, d, shape), kc.Gaussian(width(d, shape))
     lam = kc.lam_from_C(C, n=n)
 
     def verdict(ours: kc.KernelSVM, peer: SVC) -> Verdict:
@@ -186,7 +232,10 @@ def svm(data: str, n: int, d: int, C: float, shape: str = "plain") -> Cell:
         return gaps[0] <= max(1.1e-4, gaps[1]), f"gap {gaps[0]:.0e}, peer {gaps[1]:.0e}"
 
     return Cell(
-        lambda: kc.KernelSVM(k, lam=lam, offset="free").fit(X, y), lambda: SVC(C=C, gamma=k.gamma).fit(X, y), verdict
+        lambda: kc.KernelSVM(k, lam=lam, offset="free").fit(X, y),
+        lambda: SVC(C=C, gamma=k.gamma).fit(X, y),
+        verdict,
+        svcs(X, y, C=C, gamma=k.gamma),
     )
 
 
@@ -194,14 +243,17 @@ def svm_classes(data: str, C: float, n: int = 0, d: int = 0, classes: int = 0) -
     from sklearn.svm import SVC
 
     X, y = many_labels(n, d, classes) if data == "clouds" else digits() if data == "digits" else penguins()
-    k = kc.Gaussian(2.5 if data == "digits" else 2.0 * np.sqrt(X.shape[1]))
+    X, k = given(X), kc.Gaussian(2.5 if data == "digits" else 2.0 * np.sqrt(X.shape[1]))
     lam = kc.lam_from_C(C, n=len(X))
 
     def verdict(ours: kc.KernelSVM, peer: SVC) -> Verdict:
         return same(0.95)(ours.predict(X), peer.predict(X))  # ties between classes are broken in different ways
 
     return Cell(
-        lambda: kc.KernelSVM(k, lam=lam, offset="free").fit(X, y), lambda: SVC(C=C, gamma=k.gamma).fit(X, y), verdict
+        lambda: kc.KernelSVM(k, lam=lam, offset="free").fit(X, y),
+        lambda: SVC(C=C, gamma=k.gamma).fit(X, y),
+        verdict,
+        svcs(X, y, C=C, gamma=k.gamma),
     )
 
 
@@ -216,8 +268,8 @@ def class_grid() -> Iterator[Parameters]:
 def svm_predict(data: str, n: int, d: int, C: float) -> Cell:
     from sklearn.svm import SVC
 
-    X, y, k = points(n, d), labels(data, n, d, "plain"), kc.Gaussian(width(d))
-    Z = points(n, d, seed=6)
+    X, y, k = given(points(n, d)), labels(data, n, d, "plain"), kc.Gaussian(width(d))
+    Z = given(points(n, d, seed=6))
     ours = kc.KernelSVM(k, lam=kc.lam_from_C(C, n=n), offset="free").fit(X, y)
     peer = SVC(C=C, gamma=k.gamma).fit(X, y)
     return Cell(lambda: ours.predict(Z), lambda: peer.predict(Z), same(0.99))
@@ -227,7 +279,7 @@ def svm_search(data: str, n: int, d: int) -> Cell:
     from sklearn.model_selection import GridSearchCV
     from sklearn.svm import SVC
 
-    X, y, folds, s = points(n, d), labels(data, n, d, "plain"), kc.k_fold(n, 5, rng=0), width(d)
+    X, y, folds, s = given(points(n, d)), labels(data, n, d, "plain"), kc.k_fold(n, 5, rng=0), width(d)
     Cs = np.logspace(-1, 2, 4)
     grid = {"kernel__sigma": [s / 2, s], "lam": [kc.lam_from_C(C, n=len(folds[0][0])) for C in Cs]}
     search = GridSearchCV(SVC(), {"gamma": [2 / s**2, 0.5 / s**2], "C": Cs}, cv=folds, refit=False)
@@ -248,7 +300,7 @@ def logistic(classes: int, n: int, d: int, ridge: float) -> Cell:
     from sklearn.pipeline import make_pipeline
 
     X, y = digits() if n == 1797 else many_labels(n, d, classes)
-    k = kc.Gaussian(2.5 if n == 1797 else 2.0 * np.sqrt(d))
+    X, k = given(X), kc.Gaussian(2.5 if n == 1797 else 2.0 * np.sqrt(d))
     peer = make_pipeline(
         Nystroem(gamma=k.gamma, n_components=len(X), random_state=0),
         LogisticRegression(C=1 / ridge, fit_intercept=False, max_iter=1000),
@@ -260,7 +312,7 @@ def logistic(classes: int, n: int, d: int, ridge: float) -> Cell:
 def neighbours(n: int, d: int, shape: str) -> Cell:
     from sklearn.neighbors import KNeighborsClassifier
 
-    X, y, Z = points(n, d, shape), labels("noisy", n, d, shape), points(n // 2, d, shape, seed=7)
+    X, y, Z = given(points(n, d, shape)), labels("noisy", n, d, shape), given(points(n // 2, d, shape, seed=7))
     ours, peer = kc.KernelNeighbors(kc.Gaussian(1.0), kappa=5).fit(X, y), KNeighborsClassifier(5).fit(X, y)
     # Among points that occur twice, which of the equally near ones count is a matter of taste.
     return Cell(lambda: ours.predict(Z), lambda: peer.predict(Z), same(0.85 if shape == "duplicated" else 0.999))
@@ -276,7 +328,7 @@ def on_features(model: str, classes: int, n: int, d: int, m: int, waves: bool = 
     from sklearn.svm import LinearSVC
 
     X, y = digits() if n == 1797 else many_labels(n, d, classes)
-    k, n = kc.Gaussian(2.5 if n == 1797 else 2.0 * np.sqrt(d)), len(X)
+    X, k, n = given(X), kc.Gaussian(2.5 if n == 1797 else 2.0 * np.sqrt(d)), len(X)
     ours, last, verdict = {
         "ridge": (
             (kc.FourierRidge if waves else kc.NystromRidge)(k, m=m, ridge=1.0),
@@ -328,7 +380,35 @@ def counts(kernel: str, n: int) -> Cell:
         C = vectorizer.fit_transform(objects).astype(float)
         return (C @ C.T).toarray()
 
-    return Cell(lambda: k(objects), peer, close(1e-12))
+    others = {}
+    if kernel == "strings" and (strkernel := optional("strkernel.mismatch_kernel")):
+        numbers = [["ACGT".index(letter) for letter in string] for string in objects]
+        others["strkernel"] = lambda: strkernel.MismatchKernel(l=4, k=3, m=0).get_kernel(numbers).kernel
+    return Cell(lambda: k(objects), peer, close(1e-12), others)
+
+
+def graphs(kernel: str, data: str, n: int) -> Cell:
+    """Molecules, or random graphs of 10 to 30 nodes with three labels."""
+    import grakel.kernels as theirs
+
+    rng = np.random.default_rng(0)
+    if data == "MUTAG":
+        objects = [(graph.adjacency, graph.labels) for graph in kc.load_mutag().X[:n]]
+    else:
+        upper = [np.triu(rng.uniform(size=(m, m)) < 2.5 / m, 1).astype(int) for m in rng.integers(10, 31, size=n)]
+        objects = [(A + A.T, tuple(rng.choice(list("abc"), size=len(A)).tolist())) for A in upper]
+    graphs = [[A, dict(enumerate(names))] for A, names in objects]
+    if kernel == "WeisfeilerLehman":
+        peer = partial(theirs.WeisfeilerLehman, n_iter=3, base_graph_kernel=theirs.VertexHistogram)
+        return Cell(lambda: kc.WeisfeilerLehman(3)(objects), lambda: peer().fit_transform(graphs), close(1e-12))
+
+    def verdict(ours: np.ndarray, peer: np.ndarray) -> Verdict:
+        """The peer counts every path in both directions, so paths between like ends weigh 4 and others 2."""
+        counted = (kc.ShortestPath().counts(graph).items() for graph in objects)
+        like = count_matrix([{part: count for part, count in parts if part[0] == part[2]} for parts in counted])
+        return close(1e-12)(2 * ours + 2 * like @ like.T, peer)
+
+    return Cell(lambda: kc.ShortestPath()(objects), lambda: theirs.ShortestPath().fit_transform(graphs), verdict)
 
 
 def sets(n: int, elements: int) -> Cell:
@@ -349,7 +429,7 @@ def leave_one_out(n: int, d: int, shape: str) -> Cell:
     from sklearn.kernel_approximation import Nystroem
     from sklearn.linear_model import RidgeCV
 
-    X, s, ridges = points(n, d, shape), width(d, shape), np.logspace(-2, 2, 10)
+    X, s, ridges = given(points(n, d, shape)), width(d, shape), np.logspace(-2, 2, 10)
     t = function(n, d, shape) + 0.3 * np.random.default_rng(3).normal(size=n)
 
     def peer() -> float:
@@ -380,6 +460,7 @@ def network(n: int, d: int, classes: int, hidden: int) -> Cell:
     from sklearn.neural_network import MLPClassifier
 
     X, y = many_labels(n, d, classes)
+    X = given(X)
     options = {"max_iter": 20, "batch_size": 32, "learning_rate_init": 0.05, "momentum": 0.9, "tol": 0.0}
     peer = MLPClassifier((hidden,), activation="tanh", solver="sgd", alpha=0.0, random_state=0, **options)
     ours = kc.MLP((hidden,), step=0.05, epochs=20, batch_size=32)
@@ -395,7 +476,6 @@ KERNELS = ("Gaussian", "Laplacian", "polynomial", "linear", "Matern")
 def gram_grid() -> Iterator[Parameters]:
     yield from cells(kernel=KERNELS, n=N, d=D)()
     yield from cells(kernel=("Gaussian",), n=N, d=D, shape=SHAPES[1:])()
-    yield from cells(kernel=("Gaussian", "linear"), n=N, d=D, dtype=("float32",))()
     yield from cells(kernel=("Gaussian", "Laplacian"), n=N, d=D, cross=(True,))()
 
 
@@ -410,6 +490,11 @@ def feature_grid(model: str, **waves: tuple[bool]) -> Iterator[Parameters]:
 def count_grid() -> Iterator[Parameters]:
     yield from cells(kernel=("words", "strings", "splice sites"), n=(200, 1000, 4000))()
     yield from cells(kernel=("SciPy summaries",), n=(200, 294))()
+
+
+def graph_grid() -> Iterator[Parameters]:
+    yield from cells(kernel=("WeisfeilerLehman", "ShortestPath"), data=("MUTAG",), n=(50, 188))()
+    yield from cells(kernel=("WeisfeilerLehman", "ShortestPath"), data=("random",), n=(200, 1000))()
 
 
 def logistic_grid() -> Iterator[Parameters]:
@@ -444,9 +529,17 @@ JOBS = [
         )
         for model, peer in LINEAR_MODELS.items()
     ),
-    Job("counts", "CountVectorizer, product", counts, count_grid),
-    Job("sets", "MultiLabelBinarizer, product", sets, cells(n=N, elements=(30, 1000))),
+    Job("counts", "CountVectorizer, product", counts, count_grid, ON_OBJECTS),
+    Job("sets", "MultiLabelBinarizer, product", sets, cells(n=N, elements=(30, 1000)), ON_OBJECTS),
     Job("leave-one-out", "Nystroem(n) + RidgeCV", leave_one_out, cells(n=(200, 1000), d=(2, 8, 64), shape=SHAPES)),
-    Job("perceptron", "a loop in numpy", perceptron, cells(data=("separable", "noisy", "hard"), n=N, d=(2, 64))),
+    Job(
+        "perceptron",
+        "a loop in numpy",
+        perceptron,
+        cells(data=("separable", "noisy", "hard"), n=N, d=(2, 64)),
+        ON_OBJECTS,
+    ),
     Job("network", "MLPClassifier", network, cells(n=(200, 1000), d=(2, 64), classes=(2, 10), hidden=(16, 100))),
 ]
+if optional("grakel"):  # which has no wheels for Python 3.13
+    JOBS.append(Job("graphs", "GraKeL", graphs, graph_grid, ON_OBJECTS))
