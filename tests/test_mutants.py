@@ -62,6 +62,7 @@ def test_what_is_changed(source, expected):
         "raise NotImplementedError",
         "@overload\ndef f(a=1): ...",
         "a = f(b, alpha=0.5, linewidth=2)",
+        "a = 1e150",
         "a = b",
     ],
 )

@@ -1,12 +1,12 @@
 """`make mutants` changes the library a little, hundreds of times, and asks whether a test notices.
 
-`make mutants COUNT=600` draws so many changes from the modules of the library, in proportion to what there is to change;
-`ONLY=kernelcourse/kernels` tries those of a part. The tests of a changed line are those that execute it, by a map that is
-measured first and measured again for what was edited since: one test of each function first, the quickest ones first,
-within a limit of seconds, and what survives again with a higher limit. A test that runs the library in another process
-does not see the change there. Each outcome is written down in _build/mutants: a later run, after an interruption or
-with more tests, tries what is new, what survived and what is in an edited module. A whole run writes its table into
-CONTRIBUTING.md. A survivor that no test could notice is listed in equivalent.toml, with the reason.
+`make mutants COUNT=600` draws so many changes from the modules of the library, in proportion to what there is to
+change; `ONLY=kernelcourse/kernels` tries those of a part. The tests of a changed line are those that execute it, by a
+map that is measured first and measured again for what was edited since: one test of each function first, the quickest
+ones first, within a limit of seconds, and what survives again with a higher limit. A test that runs the library in
+another process does not see the change there. Each outcome is written down in _build/mutants: a later run, after an
+interruption or with more tests, tries what is new, what survived and what is in an edited module. A whole run writes
+its table into CONTRIBUTING.md. A survivor that no test could notice is listed in equivalent.toml, with the reason.
 
 The changed module is compiled in memory and imported by a fork of this process. Where bubblewrap is installed, all
 runs with the files of the machine read-only: a changed program may delete what it should not.
@@ -50,9 +50,8 @@ ELSEWHERE += tuple(f"tests/grading/test_{name}.py" for name in ("grade", "honest
 WARM = ["scipy.optimize", "scipy.spatial.distance", "scipy.stats", "pytest", "hypothesis.extra.numpy", "sklearn.svm"]
 WARM += ["sklearn.utils.estimator_checks", "matplotlib.pyplot", "numba", "dask.array", "nbclient", "nbconvert"]
 WARM += ["jupytext", "nbgrader.apps", "IPython", "coverage"]
-# Tests that take minutes, and what they are about: for other changes they are not needed.
-ABOUT = {"tests/checking": "kernelcourse/checking", "kernelcourse/checking": "kernelcourse/checking"}
-ABOUT |= {"tests/course": "kernelcourse/course", "tests/grading": "kernelcourse/course"}
+# Parts of the library with their tests, which take minutes; for changes elsewhere these tests are not needed.
+PARTS = [("kernelcourse/checking", "tests/checking"), ("kernelcourse/course", "tests/course", "tests/grading")]
 OPTIONS = ["-q", "--assert=plain", "--tb=no", "--no-header", "--no-summary", "-p", "no:playwright"]
 OPTIONS += ["-p", "no:unraisableexception", "-p", "no:threadexception"]  # which collect garbage after each run
 # What runs in a sandbox or in a grader's process: a changed copy of the course is tested, by these files.
@@ -225,8 +224,8 @@ def measure(paths, workers, tell):
     """The map of the files of tests: what was measured before, as long as the files that it is about are the same."""
     files = [*sorted((ROOT / "tests").rglob("test_*.py")), *sorted((ROOT / "kernelcourse").rglob("*.py"))]
     names = [str(path.relative_to(ROOT)) for path in files]
-    left_out = [tests for tests, part in ABOUT.items() if not any(path.startswith(part) for path in paths)]
-    names = [name for name in names if not name.startswith((*ELSEWHERE, *left_out))]
+    parts = {part_of(path) for path in paths}
+    names = [name for name in names if part_of(name) in parts and not name.startswith(ELSEWHERE)]
     names = [name for name in names if name.startswith("tests") or ">>> " in (ROOT / name).read_text()]
     together = defaultdict(list)  # a file of tests, or the doctests of a package
     for name in names:
@@ -242,6 +241,10 @@ def measure(paths, workers, tell):
         found = len(json.loads(saved[name].read_text())["seconds"]) if saved[name].exists() else 0
         tell(f"  {name}: {found} tests in {seconds:.0f} s" + (f", ended with {code}" if code else ""))
     return {name: json.loads(saved[name].read_text()) for name in together if saved[name].exists()}
+
+
+def part_of(name):
+    return next((part for part in PARTS if name.startswith(part)), None)
 
 
 def start_map(files, saved):
