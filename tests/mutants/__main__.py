@@ -547,7 +547,9 @@ def log_of(mutant):
 
 
 def described(m):
-    return f"{m.path}:{m.lines[0]} ({m.within}): {m.outcome}, {len(m.tests)} tests\n    {m.before}\n  → {m.after}"
+    start = max(0, len(os.path.commonprefix([m.before, m.after])) - 100)
+    before, after = (("…" if start else "") + text[start : start + 300] for text in (m.before, m.after))
+    return f"{m.path}:{m.lines[0]} ({m.within}): {m.outcome}, {len(m.tests)} tests\n    {before}\n  → {after}"
 
 
 def table(mutants, equivalent, name_of=lambda mutant: mutant.path):
