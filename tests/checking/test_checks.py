@@ -441,3 +441,9 @@ def test_a_claim_is_not_right_once_another_answer_is():
     one = Claim("claim", 1, lambda: 0, lambda answer: "It is too easy.")
     result = failure(Checks([*PIECES, one], seed=1), claim=namespace["claim"])
     assert "is right once" not in result.text
+
+
+def test_an_error_of_a_check_reads_as_its_verdict(check):
+    with pytest.raises(CheckFailed) as caught:
+        check(scores=without_weights)
+    assert str(caught.value) == caught.value.verdict.text != ""

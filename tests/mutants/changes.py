@@ -35,7 +35,7 @@ UNSEEN = ("annotation", "returns", "type_params")  # for readers and type checke
 FREE = re.compile(
     "alpha|bbox|bound|colors?|cmap|dpi|edgecolors?|facecolor|figsize|fontsize|framealpha|ha|labelpad|layout|linestyles?|"
     "linewidths?|loc|lw|marker|markersize|pad|s|va|zorder|help|metavar|description|encoding|check_finite|overwrite_.*|"
-    "strict"
+    "strict|tolerance_reason"
 )
 
 
