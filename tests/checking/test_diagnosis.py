@@ -420,6 +420,10 @@ def test_every_part_of_a_statement_can_be_what_is_wrong():
         assert [cost for after, cost in made[kind] if part in after] == [0], (kind, made[kind])
     assert any("return X[1:].sum(axis=0)" in after for after, _ in made["choice"])
     assert not any("if a > 0 and i" in after for after, _ in made["comparison"])
+    numbers = {after.splitlines()[1].strip() for after, _ in made["number"]}
+    assert numbers == {f"total = {number}" for number in (0, 1, 2, 3, 0.5, -1)}
+    costs = {kind: {cost for _, cost in made[kind]} for kind in ("twice", "root", "nothing", "one", "inverse")}
+    assert costs == {"twice": {0}, "root": {0}, "nothing": {0}, "one": {1}, "inverse": {1}}
 
 
 @pytest.mark.parametrize(

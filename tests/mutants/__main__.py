@@ -135,6 +135,7 @@ def warm_up():
     """Import what the tests import, but for the library itself: the forks then have it."""
     sys.modules.setdefault("rfc3987_syntax", None)  # as kernelcourse.course does: three seconds for nothing
     os.environ |= {"MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1", "SCIPY_ARRAY_API": "1"}  # as tests/conftest.py
+    os.environ["MPLCONFIGDIR"] = str(FOLDER / "matplotlib")  # its list of fonts takes seconds, and a cage has no home
     for name in WARM:
         importlib.import_module(name)
     assert not any(name.startswith("kernelcourse") for name in sys.modules)
@@ -285,15 +286,18 @@ class Map:
                         self.shared[path][int(line)] |= set(one["seconds"])
 
     def of(self, path, first, last, everywhere=False):
-        """The tests of some lines in order; `everywhere`: of all lines of the file, for what happens on import."""
+        """The tests of some lines in order; `everywhere`: of the file and beside them, for what happens on import."""
         lines = range(first, last + 1)
         if path == COMPILED:  # not traced: the tests of those who ask for it
             path, text = ASKS_FOR_COMPILED
             lines = [n for n, line in enumerate((ROOT / path).read_text().splitlines(), 1) if line.strip() == text]
             everywhere = False
         if everywhere:
+            direct = set().union(*self.lines[path].values())
+            files = {test.partition("::")[0] for test in direct}
             laws = [test for test in self.seconds if test.startswith(ALL)]
-            return laws + self.in_turns(path, set().union(*self.lines[path].values()))
+            near = {test for test in self.seconds if test.partition("::")[0] in files}  # may look at a table only
+            return laws + self.in_turns(path, direct) + self.in_turns(path, near - direct - set(laws))
         direct = set().union(*[self.lines[path][line] for line in lines])
         shared = set().union(*[self.shared[path][line] for line in lines])
         return self.in_turns(path, direct) + self.in_turns(path, shared - direct)
@@ -603,6 +607,7 @@ def main():
     parser.add_argument("--count", type=int, default=600, help="changes drawn from the whole library")
     parser.add_argument("--seed", default="13")
     parser.add_argument("--jobs", type=int, default=usable_cores(), help="processes at a time")
+    parser.add_argument("--table", action="store_true", help="try nothing; tell what runs, part by part, have found")
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs have found")
     options = parser.parse_args()
     paths = [str(p.relative_to(ROOT)) for p in sorted((ROOT / "kernelcourse").rglob("*.py"))]
@@ -615,11 +620,13 @@ def main():
     if options.fresh and not caged:
         RECORD.unlink(missing_ok=True)
     RECORD.touch()
-    if caged or not in_a_cage():
+    if not options.table and (caged or not in_a_cage()):
         try_again(mutants, options.jobs)
     if caged:
         return
     recall(mutants)
+    if untried := {package_of(mutant) for mutant in mutants if not mutant.outcome}:
+        parser.error(f"not tried yet: changes in {', '.join(sorted(untried))}")
     equivalent = known_equivalents()
     alive = [mutant for mutant in mutants if not mutant.killed and mutant.key not in equivalent]
     text = "\n".join(described(mutant) for mutant in alive)
