@@ -141,6 +141,12 @@ def test_a_verdict_on_objects_of_different_lengths_can_be_printed():
     assert not verdict and all(repr(point) in repr(verdict) for point in verdict.points)
 
 
+def test_a_counterexample_is_of_the_kind_that_was_tried():
+    words = is_valid_kernel(lambda s, u: abs(len(s) - len(u)), sample=["a", "bb", "cccc"], rng=0)
+    assert isinstance(words.points, list) and set(words.points) <= {"a", "bb", "cccc"}
+    assert isinstance(is_valid_kernel(lambda x, z: np.linalg.norm(x - z), rng=0).points, np.ndarray)
+
+
 def test_the_hunt_goes_from_two_points_to_twelve_on_the_line_and_in_the_plane():
     shapes = []
 

@@ -598,3 +598,9 @@ def test_a_function_that_fails_on_the_first_inputs_is_not_tried_on_all():
 
     tried.clear()
     assert projections(recovers, found) is not None and len(tried) == len(found.cases)
+
+
+def test_truth_values_in_an_array_are_compared_as_numbers():
+    want = np.array([True, False, True])
+    pairs = [Pair(Case((i,)), np.array([1.0, 0.0, last]), want) for i, last in enumerate([1.0, 0.0])]
+    assert relation(Known(pairs, ["i"], 1e-9)) == "Every wrong number is 0 where 1 is expected."

@@ -442,7 +442,9 @@ def try_mutant(mutant):
     tests = mutant.tests
 
     if mutant.path == COMPILED:  # what numba has compiled before is not what the module says now
-        os.environ["NUMBA_CACHE_DIR"] = f"/tmp/numba-{os.getpid()}"
+        import numba
+
+        numba.config.CACHE_DIR = f"/tmp/numba-{os.getpid()}"
     sys.meta_path.insert(0, Changed(mutant))
     files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
     code = pytest.main([*OPTIONS, "-x", f"--basetemp=/tmp/pytest-{os.getpid()}", *files], plugins=[Chosen(tests)])
@@ -511,7 +513,7 @@ def try_all(mutants, tests_of, seconds_of, limit, workers, tell):
             mutant.tests = [test for test in seconds_of if test.startswith(IN_A_COPY[mutant.path])]
             mutant.tests.sort(key=lambda test: seconds_of[test])
             elsewhere.append(mutant)
-        mutant.allowed = 20 + 5 * sum(seconds_of[test] for test in mutant.tests)
+        mutant.allowed = 5 + 3 * sum(seconds_of[test] for test in mutant.tests) + 300 * (mutant.path == COMPILED)
         mutant.outcome = ""
         if not mutant.tests:
             note(mutant, "no test executes it", tell)
