@@ -6,7 +6,19 @@ import tomllib
 import pytest
 
 from tests.hard import ROOT
-from tests.mutants.__main__ import EQUIVALENT, MARKER, Changed, Map, Mutant, decide, draw, recall, table, with_table
+from tests.mutants.__main__ import (
+    ALL,
+    EQUIVALENT,
+    MARKER,
+    Changed,
+    Map,
+    Mutant,
+    decide,
+    draw,
+    recall,
+    table,
+    with_table,
+)
 from tests.mutants.changes import changes
 
 
@@ -101,6 +113,14 @@ def test_one_test_of_each_function_comes_first_and_the_quickest_of_them():
     assert where.of("kernelcourse/a.py", 9, 9) == ["t.py::f[2]", "t.py::g", "t.py::f[1]"]  # a fixture of the file
     assert where.of("kernelcourse/a.py", 1, 1) == []
     assert where.of("kernelcourse/a.py", 1, 1, True) == ["t.py::f[2]", "t.py::g", "t.py::f[1]"]
+
+
+def test_what_happens_on_import_is_asked_of_those_who_look_at_tables_too():
+    law = f"{ALL}_and_more"
+    lines = {"kernelcourse/a.py": {"7": ["t.py::f"]}}
+    here = {"seconds": {"t.py::f": 1, "t.py::table": 0}, "lines": lines}
+    where = Map({"t.py": here, "u.py": {"seconds": {"u.py::g": 1, law: 9}, "lines": {}}})
+    assert where.of("kernelcourse/a.py", 1, 1, True) == [law, "t.py::f", "t.py::table"]
 
 
 def test_the_draw_is_spread_over_the_modules_and_always_the_same():
