@@ -8,6 +8,8 @@ import pytest
 from tests.hard import ROOT
 from tests.mutants.__main__ import (
     ALL,
+    CHECKING,
+    COURSE,
     EQUIVALENT,
     MARKER,
     Changed,
@@ -15,6 +17,7 @@ from tests.mutants.__main__ import (
     Mutant,
     decide,
     draw,
+    parts_of,
     recall,
     table,
     with_table,
@@ -121,6 +124,12 @@ def test_what_happens_on_import_is_asked_of_those_who_look_at_tables_too():
     here = {"seconds": {"t.py::f": 1, "t.py::table": 0}, "lines": lines}
     where = Map({"t.py": here, "u.py": {"seconds": {"u.py::g": 1, law: 9}, "lines": {}}})
     assert where.of("kernelcourse/a.py", 1, 1, True) == [law, "t.py::f", "t.py::table"]
+
+
+def test_a_part_of_the_library_has_its_own_tests():
+    assert parts_of("kernelcourse/kernels/sets.py") == parts_of("tests/test_gram.py") == {"the rest"}
+    assert parts_of("tests/checking/test_book.py") == parts_of("kernelcourse/checking/book.py") == {CHECKING}
+    assert parts_of("tests/grading/test_plain.py") == {CHECKING, COURSE} > parts_of("kernelcourse/course/due.py")
 
 
 def test_the_draw_is_spread_over_the_modules_and_always_the_same():

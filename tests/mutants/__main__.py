@@ -52,7 +52,8 @@ WARM = ["scipy.optimize", "scipy.spatial.distance", "scipy.stats", "pytest", "hy
 WARM += ["sklearn.utils.estimator_checks", "matplotlib.pyplot", "numba", "dask.array", "nbclient", "nbconvert"]
 WARM += ["jupytext", "nbgrader.apps", "IPython", "coverage"]
 # Parts of the library with their tests, which take minutes; for changes elsewhere these tests are not needed.
-PARTS = [("kernelcourse/checking", "tests/checking"), ("kernelcourse/course", "tests/course", "tests/grading")]
+CHECKING = ("kernelcourse/checking", "tests/checking", "tests/grading/test_plain", "tests/grading/test_variants")
+COURSE = ("kernelcourse/course", "tests/course", "tests/grading")
 OPTIONS = ["-q", "--assert=plain", "--tb=no", "--no-header", "--no-summary", "-p", "no:playwright"]
 OPTIONS += ["-p", "no:unraisableexception", "-p", "no:threadexception"]  # which collect garbage after each run
 # What runs in a sandbox or in a grader's process: a changed copy of the course is tested, by these files.
@@ -231,8 +232,8 @@ def measure(paths, workers, tell):
     """The map of the files of tests: what was measured before, as long as the files that it is about are the same."""
     files = [*sorted((ROOT / "tests").rglob("test_*.py")), *sorted((ROOT / "kernelcourse").rglob("*.py"))]
     names = [str(path.relative_to(ROOT)) for path in files]
-    parts = {part_of(path) for path in paths}
-    names = [name for name in names if part_of(name) in parts and not name.startswith(ELSEWHERE)]
+    names = [name for name in names if parts_of(name) & set().union(*map(parts_of, paths))]
+    names = [name for name in names if not name.startswith(ELSEWHERE)]
     names = [name for name in names if name.startswith("tests") or ">>> " in (ROOT / name).read_text()]
     together = defaultdict(list)  # a file of tests, or the doctests of a package
     for name in names:
@@ -250,8 +251,8 @@ def measure(paths, workers, tell):
     return {name: json.loads(saved[name].read_text()) for name in together if saved[name].exists()}
 
 
-def part_of(name):
-    return next((part for part in PARTS if name.startswith(part)), None)
+def parts_of(name):
+    return {part for part in (CHECKING, COURSE) if name.startswith(part)} or {"the rest"}
 
 
 def start_map(files, saved):
