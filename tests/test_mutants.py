@@ -124,6 +124,10 @@ def test_what_happens_on_import_is_asked_of_those_who_look_at_tables_too():
     here = {"seconds": {"t.py::f": 1, "t.py::table": 0}, "lines": lines}
     where = Map({"t.py": here, "u.py": {"seconds": {"u.py::g": 1, law: 9}, "lines": {}}})
     assert where.of("kernelcourse/a.py", 1, 1, True) == [law, "t.py::f", "t.py::table"]
+    lines = {"kernelcourse/a.py": {"7": ["t.py::f", "b/test_a.py::g"]}}
+    where = Map({"t.py": {"seconds": {"t.py::f": 1, "b/test_a.py::g": 2, "b/test_a.py::table": 3}, "lines": lines}})
+    found = where.of("kernelcourse/a.py", 1, 1, True)
+    assert found == ["b/test_a.py::g", "b/test_a.py::table", "t.py::f"]
 
 
 def test_a_part_of_the_library_has_its_own_tests():

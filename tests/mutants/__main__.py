@@ -298,7 +298,9 @@ class Map:
             files = {test.partition("::")[0] for test in direct}
             laws = [test for test in self.seconds if test.startswith(ALL)]
             near = {test for test in self.seconds if test.partition("::")[0] in files}  # may look at a table only
-            return laws + self.in_turns(path, direct) + self.in_turns(path, near - direct - set(laws))
+            rest = self.in_turns(path, direct) + self.in_turns(path, near - direct - set(laws))
+            own = f"/test_{Path(path).stem}.py::"  # the tests that bear its name come first
+            return laws + sorted(rest, key=lambda test: own not in test)
         direct = set().union(*[self.lines[path][line] for line in lines])
         shared = set().union(*[self.shared[path][line] for line in lines])
         return self.in_turns(path, direct) + self.in_turns(path, shared - direct)
