@@ -549,6 +549,12 @@ def test_the_inputs_where_an_answer_is_right_are_described(right, said):
     assert condition([*cases, strange], [*(right(case.args[0], case.label) for case in cases), True]) == said
 
 
+def test_vectors_have_neither_rows_nor_columns_to_compare():
+    vectors = [Case((np.ones(3),), "a"), Case((np.ones(4),), "b")]
+    assert condition(vectors, [True, False]) == "It is wrong only on this kind of input: b."
+    assert condition([Case((2,)), Case((3,))], [True, False]) == ""
+
+
 def test_enough_digits_are_shown_to_see_a_difference():
     assert [digits(0.0, 2 * 10.0**-k) for k in (1, 2, 3, 4, 7, 11)] == [5, 5, 5, 6, 9, 13]
     assert digits(np.ones(2), np.ones(3)) == digits(1.0, 1.0) == digits(np.inf, 1.0) == digits("a", 1.0) == 5
