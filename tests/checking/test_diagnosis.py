@@ -422,6 +422,8 @@ def test_every_part_of_a_statement_can_be_what_is_wrong():
     assert not any("if a > 0 and i" in after for after, _ in made["comparison"])
     numbers = {after.splitlines()[1].strip() for after, _ in made["number"]}
     assert numbers == {f"total = {number}" for number in (0, 1, 2, 3, 0.5, -1)}
+    five = {after.split()[-1] for after, edit in changed("def f():\n    return 5") if edit.kind == "number"}
+    assert five == {"0", "1", "2", "3", "0.5", "-1", "4", "6"}
     costs = {kind: {cost for _, cost in made[kind]} for kind in ("twice", "root", "nothing", "one", "inverse")}
     assert costs == {"twice": {0}, "root": {0}, "nothing": {0}, "one": {1}, "inverse": {1}}
 
