@@ -113,8 +113,8 @@ test-hard: $(READY) system  ## run the tests three times in random order on a bu
 	  -n 2 --dist worksteal -q $(FLAGS)
 
 .PHONY: mutants
-mutants: $(READY)  ## change the library a little and see whether a test notices (COUNT=600 ONLY=kernelcourse/kernels)
-	$(BIN)/python -m tests.mutants $(if $(COUNT),--count $(COUNT)) $(if $(ONLY),--only $(ONLY)) $(FLAGS)
+mutants: $(READY)  ## change the library a little and see whether a test notices (ONLY=kernelcourse/kernels COUNT=600 JOBS=2)
+	$(BIN)/python -m tests.mutants $(if $(COUNT),--count $(COUNT)) $(if $(ONLY),--only $(ONLY)) $(if $(JOBS),--jobs $(JOBS)) $(FLAGS)
 
 .PHONY: hints
 hints: $(READY)  ## change the solutions and see whether the checks say what is wrong (ONLY="01 06" FLAGS=--show)

@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import dis
+import importlib
 import inspect
 import re
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import kernelcourse
+from kernelcourse.estimators.base import Estimator
 
 PACKAGE = Path(kernelcourse.__file__).parent
 ROOT = PACKAGE.parent
@@ -178,3 +180,18 @@ def test_what_a_test_draws_does_not_depend_on_the_tests_before_it(path):
     for function in functions(compile(source, path.name, "exec")):
         read = {step.argval for step in dis.get_instructions(function) if step.opname == "LOAD_GLOBAL"}
         assert not read & shared, f"{function.co_name} draws from its module's generator: take the fixture rng"
+
+
+def test_values_do_not_change_and_estimators_are_equal_only_to_themselves():
+    for path in sorted((ROOT / "kernelcourse").rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        if name.startswith("kernelcourse.course") or name.endswith("__main__"):
+            continue  # the course's records are filled in step by step
+        for thing in vars(importlib.import_module(name)).values():
+            if not (inspect.isclass(thing) and thing.__module__ == name and "__dataclass_params__" in vars(thing)):
+                continue
+            made = thing.__dataclass_params__
+            if issubclass(thing, Estimator):
+                assert not made.eq and not made.repr, thing
+            else:
+                assert made.frozen, f"{thing} can be changed after it was made"

@@ -44,6 +44,7 @@ from kernelcourse import (
     monomials,
     target_alignment,
 )
+from kernelcourse.renamed import renamed
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(30, 3))
@@ -293,3 +294,10 @@ def test_a_learned_kernel_stays_when_its_network_is_trained_again():
     model.fit(X[::-1], y)
     np.testing.assert_array_equal(k(X), K)
     np.testing.assert_array_equal(prediction.predict(X), before)
+
+
+def test_a_function_under_its_old_name_is_called_so():
+    old = renamed("old", math.hypot)
+    with pytest.warns(DeprecationWarning, match="old is now called hypot"):
+        assert old(3.0, 4.0) == 5.0
+    assert old.__name__ == old.__qualname__ == "old"

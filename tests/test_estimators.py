@@ -249,6 +249,22 @@ def test_scikit_learns_tools_work():
     assert cross_val_score(pipe, X, y, cv=3).mean() > 0.8
 
 
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        ([], ValueError, "X is empty: at least one object is expected"),
+        ("abab", TypeError, "X must be a list of objects, got str 'abab'"),
+        ({"ab": 1}, TypeError, "X must be a list of objects, got dict"),
+    ],
+)
+def test_what_is_not_a_list_of_objects_is_named(X, error, message):
+    model = KernelRidge(Spectrum(2)).fit(["abab", "bbab"], [1.0, 2.0])
+    with pytest.raises(error, match=message):
+        model.predict(X)
+    with pytest.raises(error, match=message):
+        KernelRidge(Spectrum(2)).fit(X, [1.0])
+
+
 def test_kernels_on_objects_work_with_lists():
     words = ["aabb", "abab", "aaab", "cdcd", "ccdd", "dcdc"]
     labels = ["left"] * 3 + ["right"] * 3

@@ -136,3 +136,22 @@ def test_a_verdict_on_objects_of_different_lengths_can_be_printed():
     sample = [(1, 2), (1, 2, 3), (4,), (2, 4)]
     verdict = is_valid_kernel(lambda s, u: 1.0 if len(s) != len(u) else 0.0, sample=sample, rng=0)
     assert not verdict and all(repr(point) in repr(verdict) for point in verdict.points)
+
+
+def test_a_counterexample_is_of_the_kind_that_was_tried():
+    words = is_valid_kernel(lambda s, u: abs(len(s) - len(u)), sample=["a", "bb", "cccc"], rng=0)
+    assert isinstance(words.points, list) and set(words.points) <= {"a", "bb", "cccc"}
+    assert isinstance(is_valid_kernel(lambda x, z: np.linalg.norm(x - z), rng=0).points, np.ndarray)
+
+
+def test_the_hunt_goes_from_two_points_to_twelve_on_the_line_and_in_the_plane():
+    shapes = []
+
+    def watched(X, Z):
+        shapes.append(X.shape)
+        return np.exp(-np.square(X[:, None] - Z).sum(axis=2))
+
+    assert is_valid_kernel(watched, rng=0, trials=40)
+    whole = [shape for shape in shapes if shape[0] > 1]  # not the pairs that tell what kind of function it is
+    assert [n for n, _ in whole] == [min(2 + trial // 3, 12) for trial in range(40)]
+    assert [d for _, d in whole] == [1 + trial % 2 for trial in range(40)]

@@ -6,7 +6,22 @@ import tomllib
 import pytest
 
 from tests.hard import ROOT
-from tests.mutants.__main__ import EQUIVALENT, Changed, Map, Mutant, draw, table
+from tests.mutants.__main__ import (
+    ALL,
+    CHECKING,
+    COURSE,
+    EQUIVALENT,
+    MARKER,
+    Changed,
+    Map,
+    Mutant,
+    decide,
+    draw,
+    parts_of,
+    recall,
+    table,
+    with_table,
+)
 from tests.mutants.changes import changes
 
 
@@ -62,6 +77,7 @@ def test_what_is_changed(source, expected):
         "raise NotImplementedError",
         "@overload\ndef f(a=1): ...",
         "a = f(b, alpha=0.5, linewidth=2)",
+        "a = 1e150",
         "a = b",
     ],
 )
@@ -79,7 +95,7 @@ def test_a_change_reaches_those_who_import_the_module():
     path = "kernelcourse/_engine/blocks.py"
     source = (ROOT / path).read_text(encoding="utf-8")
     found = changes(ast.parse(source))
-    mutant = Mutant(path, len(found) - 1, "", (1, 1), False, "", "")
+    mutant = Mutant(path, "", len(found) - 1, "", (1, 1), False, "", "")
     changed = Changed(mutant)
     assert changed.find_spec("kernelcourse.linalg") is None
     assert changed.find_spec("kernelcourse._engine.blocks").origin == str(ROOT / path)
@@ -102,10 +118,29 @@ def test_one_test_of_each_function_comes_first_and_the_quickest_of_them():
     assert where.of("kernelcourse/a.py", 1, 1, True) == ["t.py::f[2]", "t.py::g", "t.py::f[1]"]
 
 
+def test_what_happens_on_import_is_asked_of_those_who_look_at_tables_too():
+    law = f"{ALL}_and_more"
+    lines = {"kernelcourse/a.py": {"7": ["t.py::f"]}}
+    here = {"seconds": {"t.py::f": 1, "t.py::table": 0}, "lines": lines}
+    where = Map({"t.py": here, "u.py": {"seconds": {"u.py::g": 1, law: 9}, "lines": {}}})
+    assert where.of("kernelcourse/a.py", 1, 1, True) == [law, "t.py::f", "t.py::table"]
+    lines = {"kernelcourse/a.py": {"7": ["t.py::f", "b/test_a.py::g"]}}
+    where = Map({"t.py": {"seconds": {"t.py::f": 1, "b/test_a.py::g": 2, "b/test_a.py::table": 3}, "lines": lines}})
+    found = where.of("kernelcourse/a.py", 1, 1, True)
+    assert found == ["b/test_a.py::g", "b/test_a.py::table", "t.py::f"]
+
+
+def test_a_part_of_the_library_has_its_own_tests():
+    assert parts_of("kernelcourse/kernels/sets.py") == parts_of("tests/test_gram.py") == {"the rest"}
+    assert parts_of("tests/checking/test_book.py") == parts_of("kernelcourse/checking/book.py") == {CHECKING}
+    assert parts_of("tests/grading/test_plain.py") == {CHECKING, COURSE} > parts_of("kernelcourse/course/due.py")
+
+
 def test_the_draw_is_spread_over_the_modules_and_always_the_same():
     paths = ["kernelcourse/kernels/vectors.py", "kernelcourse/kernels/sets.py"]
     drawn = draw(paths, 20, "13")
     assert drawn == draw(paths, 20, "13") != draw(paths, 20, "14")
+    assert all(mutant in draw(paths, 30, "13") for mutant in drawn)
     counts = [sum(mutant.path == path for mutant in drawn) for path in paths]
     assert counts[0] > counts[1] >= 2
     for mutant in drawn:
@@ -123,10 +158,35 @@ def test_what_happens_on_import_belongs_to_all_tests_of_the_module():
 def test_the_share_is_of_those_that_could_be_noticed():
     outcomes = ["killed", "killed by signal 9", "survived", "no test executes it"]
     mutants = [
-        Mutant("a.py", number, "f", (1, 1), False, f"a{number}", "b", outcome)
+        Mutant("kernelcourse/a/b.py", "", number, "f", (1, 1), False, f"a{number}", "b", outcome)
         for number, outcome in enumerate(outcomes)
     ]
-    assert table(mutants, {mutants[2].key}).splitlines()[-1] == "| all | 4 | 2 | 1 | 1 | 33.3% |"
+    rows = table(mutants, {mutants[2].key}).splitlines()[2:]
+    assert rows == ["| kernelcourse/a/b.py | 4 | 2 | 1 | 1 | 33.3% |", "| all | 4 | 2 | 1 | 1 | 33.3% |"]
+    old = f"# A\n{MARKER}an old table\n\n## B\nother things\n"
+    new = with_table(old, mutants, {mutants[2].key})
+    assert "| a/ | 4 | 2 | 1 | 1 | 33.3% |" in new and rows[0] in new
+    assert new.startswith(f"# A\n{MARKER}| module |") and new.endswith("</details>\n\n## B\nother things\n")
+    assert with_table(new, mutants, {mutants[2].key}) == new
+
+
+def test_an_outcome_is_remembered_while_the_module_is_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr("tests.mutants.__main__.RECORD", tmp_path / "outcomes.txt")
+    first = draw(["kernelcourse/kernels/sets.py"], 3, "13")
+    told = []
+    for mutant, code in zip(first, (0, 1, -9), strict=True):
+        decide(mutant, code, told.append)
+    assert len(told) == 1 and first[0].before in told[0]  # only what survives is told
+    decide(first[0], 1, told.append)  # by a test that was added since
+    again = draw(["kernelcourse/kernels/sets.py"], 3, "13")
+    recall(again)
+    assert [mutant.outcome for mutant in again] == ["killed", "killed", "killed by signal 9"]
+    recall(again, 3)
+    assert [mutant.outcome for mutant in again] == ["killed", "", ""]
+    for mutant in again:
+        mutant.digest = "that of an edited module"
+    recall(again)
+    assert not any(mutant.outcome for mutant in again)
 
 
 def test_equivalent_mutants_are_changes_of_the_source_as_it_is():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 
 import matplotlib as mpl
 import numpy as np
@@ -458,3 +459,11 @@ def test_a_line_without_a_label_has_no_name_and_axes_are_needed():
     assert not plots.name_lines(ax).texts
     with pytest.raises(TypeError, match="ax must be"):
         plots.name_lines(None)
+
+
+def test_a_boundary_that_is_only_touched_is_not_drawn_and_there_is_no_frame():
+    """A contour at the least value of a function has no points, of which matplotlib warns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ax = plots.decision_regions(lambda Z: np.maximum(Z[:, 0] - X[:, 0].mean(), 0.0), X, Y)
+    assert not ax.spines["top"].get_visible() and not ax.spines["right"].get_visible()

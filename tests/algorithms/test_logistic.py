@@ -446,6 +446,8 @@ def test_bad_K_and_y_are_named(K, y, message):
         (lambda: kernel_softmax(np.eye(2), [-1, 1], ridge=1.0), "each must occur, got"),
         (lambda: kernel_softmax(np.eye(2), [0, 1, 2], ridge=1.0), "labels has 3 entries"),
         (lambda: primal_softmax(np.eye(2), ["cat", "dog"], ridge=1.0), "labels must hold numbers"),
+        (lambda: kernel_softmax(np.eye(2), [0, 1], ridge=-1.0), "ridge must be a finite number >= 0"),
+        (lambda: primal_softmax(np.eye(2), [0, 1], ridge=-1.0), "ridge must be a finite number >= 0"),
         (lambda: logistic_functional_gradient([0.0], np.eye(2), [0, 1], ridge=1.0), "a has 1 entries"),
         (lambda: logistic_newton(np.eye(2), [0, 1], ridge=-1.0), "ridge must be a finite number >= 0"),
         (lambda: logistic_newton(np.eye(2), [0, 1], ridge=1.0, tol=0), "tol must be a finite number > 0"),

@@ -108,6 +108,11 @@ def test_a_contradiction_runs_to_the_last_epoch(fit):
     assert (result.epochs, result.separated) == (7, False)
 
 
+def test_a_thousand_epochs_are_enough_unless_others_are_asked_for():
+    assert perceptron([[1.0], [1.0]], [1, -1]).epochs == 1000
+    assert kernel_perceptron(np.ones((2, 2)), [1, -1]).epochs == 1000
+
+
 def test_xor_is_separated_by_a_quadratic_kernel_and_not_by_a_linear_one():
     X, y = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]]), [1, 1, -1, -1]
     assert kernel_perceptron((X @ X.T) ** 2, y).separated

@@ -382,6 +382,13 @@ def test_a_start_at_the_solution_takes_no_step(solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
+def test_who_is_content_with_a_gap_of_one_gets_nothing(solver):
+    """At 0 the dual is 0, and the gap is the whole objective."""
+    fit = solver(*gaussian_problem(80), lam=0.001, gap=1.0)
+    assert (fit.steps, fit.gap) == (0, 1.0) and not fit.alpha.any()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_a_start_nearby_takes_few_steps(solver):
     K, y = gaussian_problem(80)
     fit = solver(K, y, lam=0.001, gap=1e-10)

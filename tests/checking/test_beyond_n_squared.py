@@ -162,3 +162,10 @@ def test_the_variance_is_that_of_the_librarys_features():
     maps = [random_fourier(Gaussian(1.2), 2, 6, rng=rng) for _ in range(4000)]
     estimates = [(phi([[0.0, 0.0]]) @ phi(delta[None]).T).item() for phi in maps]
     assert np.var(estimates) == pytest.approx(reference("estimate_variance")(delta, 1.2, 6), rel=0.1)
+
+
+def test_a_counterexample_has_two_to_fifty_points_with_entries_up_to_a_hundred():
+    for n, largest, fits in [(1, 1, False), (2, 100, True), (50, 100, True), (51, 100, False), (50, 100.1, False)]:
+        X = np.linspace(1, largest, n)[:, None]  # on a line, where one landmark is enough
+        said = beyond_n_squared._verify_nothing_lost((X, [n - 1]), points=n, landmarks=1)
+        assert said == ("" if fits else beyond_n_squared._WRONG_FORM)

@@ -432,3 +432,18 @@ def test_nothing_that_a_function_can_choose_is_told_of_a_hidden_input():
         assert not result.passed and "31415" not in result.text and not re.search(r"\d", result.problem + result.hint)
     assert "31415" not in claim.examine(lambda: "31415", np.random.default_rng(0), hidden=True).text
     assert "31415" in claim.examine(lambda: "31415", np.random.default_rng(0)).text
+
+
+def test_a_claim_is_not_right_once_another_answer_is():
+    """What it names is judged by itself: only the results of a piece can be computed again with right answers."""
+    namespace = {}
+    exec("def scores(X, w):\n    return 2 * X @ w\ndef claim():\n    return scores", namespace)
+    one = Claim("claim", 1, lambda: 0, lambda answer: "It is too easy.")
+    result = failure(Checks([*PIECES, one], seed=1), claim=namespace["claim"])
+    assert "is right once" not in result.text
+
+
+def test_an_error_of_a_check_reads_as_its_verdict(check):
+    with pytest.raises(CheckFailed) as caught:
+        check(scores=without_weights)
+    assert str(caught.value) == caught.value.verdict.text != ""

@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from kernelcourse.checking.calling import student_line
 from kernelcourse.checking.comparing import difference, vague
 from kernelcourse.checking.report import shown
+from kernelcourse.checking.values import Frame, same, size
 
 FLOATS = st.floats(-1e6, 1e6)
 
@@ -163,3 +165,42 @@ def test_values_that_are_not_finite_make_no_warning():
         warnings.simplefilter("error")
         for value in (np.array([np.inf, 1.0]), np.array([np.nan, 1.0]), np.array([1e308, 1e308])):
             assert difference(value, want, 1e-9)
+
+
+def test_the_line_of_an_error_is_the_deepest_that_is_the_students_own():
+    def hidden(text, **names):
+        """Code whose text nobody can read."""
+        exec(compile(text, "<nowhere>", "exec"), names)
+        return names["f"]
+
+    def shown():
+        raise ValueError
+
+    with pytest.raises(ValueError) as found:
+        shown()
+    assert "raise ValueError" in student_line(found.value)
+    with pytest.raises(ValueError) as found:
+        hidden("def f():\n    g()", g=shown)()
+    assert student_line(found.value).endswith("of shown:  raise ValueError")
+    with pytest.raises(ValueError) as found:
+        hidden("def f():\n    int('a')")()
+    assert student_line(found.value) == ""
+
+
+def test_columns_of_complex_numbers_are_compared_whole():
+    def frame(z):
+        return Frame(["z"], [0, 1], [np.array(z)], ["complex128"])
+
+    assert difference(frame([1j, 2]), frame([1j, 2]), 1e-9) == ""
+    assert difference(frame([1j, 2]), frame([3j, 2]), 1e-9).startswith("Column 'z': 1 of 2")
+    counts, gaps = (
+        Frame(["n"], [0, 1], [np.array([1, 2])], ["int64"]),
+        Frame(["n"], [0, 1], [np.array([1, np.nan])], ["float64"]),
+    )
+    assert difference(gaps, counts, 1e-9).startswith("Column 'n'") and difference(counts, counts, 1e-9) == ""
+
+
+def test_what_is_not_plain_counts_as_unchanged_and_all_numbers_are_counted():
+    assert same(object(), object()) and not same(object(), 1)
+    assert size({"ab": [1, 2, 3], "c": 4}) == 2 + 3 + 1 + 1
+    assert size([np.ones((2, 3)), "", None, {1, 2}]) == 6 + 1 + 1 + 2

@@ -164,3 +164,9 @@ def test_a_stationary_start_that_solves_xor_is_not_stuck():
     W1, b1 = 20 * np.array([[1.0, -1.0], [1.0, -1.0]]), np.array([20.0, 20.0])  # some +1? some -1?
     W2, b2 = 500 * np.array([[-1.0, 1.0], [-1.0, 1.0]]), np.array([500.0, -500.0])
     assert kernels_to_networks._verify_stuck((W1, b1, W2, b2)) == kernels_to_networks._ALREADY_SOLVED
+
+
+def test_a_start_has_two_to_twenty_hidden_units():
+    for m, said in [(1, kernels_to_networks._START_FORM), (2, ""), (20, ""), (21, kernels_to_networks._START_FORM)]:
+        start = np.ones((2, m)), np.zeros(m), np.ones((m, 2)), np.zeros(2)
+        assert kernels_to_networks._verify_stuck(start) == said

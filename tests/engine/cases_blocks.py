@@ -30,6 +30,8 @@ def nearest_points_cases():
             yield (other, grid, 7, metric), {}
         for shift in (1e6, -1e9):
             yield (grid + shift, grid + shift, 3, metric), {}
+        v = rng.normal(size=(20, 3))
+        yield (np.zeros((2, 3)), np.vstack([v, -v]), 40, metric), {}  # equal distances, unless something is rounded
         yield (rng.normal(size=(40, 60)), rng.normal(size=(300, 60)), 4, metric), {}
         for scale in (1e-150, 1e140):
             yield (scale * grid, scale * grid, 3, metric), {}

@@ -60,6 +60,8 @@ def test_layout_and_class_of_an_array_stay_behind():
     assert through(np.longdouble(2)) == 2
     words = through(np.array([["a", "bc"]]))
     assert words.shape == (1, 2) and words.dtype.kind == "U" and words.tolist() == [["a", "bc"]]
+    assert through(np.array([], dtype=str)).dtype.kind == "U"
+    assert through(Sparse((0, 2), np.zeros((0, 2), dtype=np.int64), np.zeros(0))).shape == (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -86,13 +88,15 @@ def test_depth_and_number_are_bounded():
     for _ in range(100):
         deep = [deep]
     assert "Unknown" in str(type(through(deep)).__mro__) or "list" in str(through(deep))
-    code = 1
-    for _ in range(100):
-        code = {"list": [code]}
+    for form in ("list", "tuple", "fraction", "frozenset"):
+        code = 1
+        for _ in range(100):
+            code = {form: [code]}
+        with pytest.raises(NotPlain, match="too deep"):
+            decode(code)
+    assert len(decode({"list": [1] * 199_999})) == 199_999  # 200,000 values with the list itself
     with pytest.raises(NotPlain):
-        decode(code)
-    with pytest.raises(NotPlain):
-        decode({"list": [1] * 300_000})
+        decode({"list": [1] * 200_000})
 
 
 SPARSE = encode(Sparse((2, 2), np.array([[1, 1]]), np.ones(1)))
@@ -111,6 +115,7 @@ ONE = base64.b64encode(np.ones(1).tobytes()).decode()
         {"int": "zz"},
         {"complex": [1]},
         {"array": ONE, "dtype": "O8", "shape": [1]},
+        {"array": ONE, "dtype": "M8[s]", "shape": [1]},
         {"array": ONE, "dtype": "f8", "shape": [2]},
         {"array": ONE, "dtype": "f8", "shape": [-1]},
         {"array": ONE, "dtype": "f8", "shape": [True]},

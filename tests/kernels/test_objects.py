@@ -280,6 +280,7 @@ def test_a_universe_keeps_its_order_and_a_set_is_sorted():
     ("universe", "error", "message"),
     [
         ([1, 2, 1], ValueError, "universe must hold different values, but 1 comes twice"),
+        ([2, 1, 1], ValueError, "but 1 comes twice"),
         ([], ValueError, "universe is empty"),
         ("abc", TypeError, "universe must be a list, got str 'abc'"),
         (3, TypeError, "universe must be a list, got int 3"),

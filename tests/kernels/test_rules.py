@@ -23,6 +23,7 @@ from kernelcourse import (
     RationalQuadratic,
     is_psd,
 )
+from kernelcourse.kernels.rules import beyond_rounding, row_kronecker
 from kernelcourse.seam import engine
 
 X = np.random.default_rng(0).normal(size=(7, 3))
@@ -98,10 +99,25 @@ def test_expressions_print_as_mathematics():
     assert repr(1 + lin) == "Constant(c=1.0) + Linear()"
 
 
+def test_tiny_points_have_an_angle_and_near_ones_are_no_more_than_alike():
+    np.testing.assert_allclose(Cosine()([[1e-200, 1e-200], [3.0, 0.0]]), [[1, 0.5**0.5], [0.5**0.5, 1]])
+    r = np.logspace(-8, -3, 2000)[:, None]
+    assert all(Matern(1.0, nu=nu)(r, [[0.0]]).max() <= 1 for nu in (0.3, 0.9, 1.7, 5.3, 19.9, 33.3))
+
+
+def test_norms_that_are_rounding_are_zero_and_too_many_features_are_refused():
+    np.testing.assert_array_equal(beyond_rounding(np.full(2, 1e-10), np.array([1e8, 1.0])), [0, 1e-10])
+    np.testing.assert_array_equal(beyond_rounding(np.array([1.0]), np.array([np.inf])), [1.0])
+    one_row = np.ones((1, 4000))
+    with pytest.raises(ValueError, match="16,000,000 features, too many"):
+        row_kronecker(one_row, one_row)
+
+
 def test_latex_puts_parentheses_where_needed():
     assert ((Linear() + 1) * Linear()).latex() == r"\left(x^{\top} x' + 1\right) \cdot x^{\top} x'"
     assert "{x}_{[0,2]}" in Gaussian(1.0).on([0, 2]).latex()
     assert r"\phi(x)" in Linear().after(np.tanh).latex()
+    assert (1 * Linear()).latex() == Linear().latex() != (2 * Linear()).latex() == rf"2 \cdot {Linear().latex()}"
 
 
 def test_sums_and_products_flatten_and_commute():

@@ -1,10 +1,12 @@
 """`make mutants` changes the library a little, hundreds of times, and asks whether a test notices.
 
-`make mutants COUNT=600 ONLY=kernelcourse/kernels` draws so many changes from those files, in proportion to what there
-is to change. The tests of a changed line are those that execute it, by a map that is measured first and measured again
-for what was edited since: one test of each function first, the quickest ones first, within a limit of seconds. A test
-that runs the library in another process does not see the change there. The table and the survivors are written to
-_build/mutants. A survivor that no test could notice is listed in equivalent.toml, with the reason.
+`make mutants COUNT=600` draws so many changes from the modules of the library, in proportion to what there is to
+change; `ONLY=kernelcourse/kernels` tries those of a part. The tests of a changed line are those that execute it, by a
+map that is measured first and measured again for what was edited since: one test of each function first, the quickest
+ones first, within a limit of seconds, and what survives again with a higher limit. A test that runs the library in
+another process does not see the change there. Each outcome is written down in _build/mutants: a later run, after an
+interruption or with more tests, tries what is new, what survived and what is in an edited module. A whole run writes
+its table into CONTRIBUTING.md. A survivor that no test could notice is listed in equivalent.toml, with the reason.
 
 The changed module is compiled in memory and imported by a fork of this process. Where bubblewrap is installed, all
 runs with the files of the machine read-only: a changed program may delete what it should not.
@@ -38,15 +40,20 @@ from tests.hard import ROOT, usable_cores
 from tests.mutants.changes import changes
 
 FOLDER = ROOT / "_build" / "mutants"
+RECORD = FOLDER / "outcomes.txt"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
+TABLE, MARKER = ROOT / "CONTRIBUTING.md", "<!-- make mutants -->\n"
 # Whole pages, courses and classes, in browsers and processes of their own; and the tests of this program.
-ELSEWHERE = ("tests/book", "tests/lab", "tests/course/test_assignments.py", "tests/test_hard.py", "tests/test_mutants")
-ELSEWHERE += ("tests/test_environment.py", "tests/test_requirements.py")
+ELSEWHERE = ("tests/book", "tests/lab", "tests/lite", "tests/course/test_assignments.py", "tests/test_hard.py")
+ELSEWHERE += ("tests/test_mutants", "tests/test_environment.py", "tests/test_requirements.py")
+ALL = "tests/test_architecture.py::test_values_do_not_change"  # asks about every module, whoever has imported it
 ELSEWHERE += tuple(f"tests/grading/test_{name}.py" for name in ("grade", "honest", "hostile"))
 WARM = ["scipy.optimize", "scipy.spatial.distance", "scipy.stats", "pytest", "hypothesis.extra.numpy", "sklearn.svm"]
 WARM += ["sklearn.utils.estimator_checks", "matplotlib.pyplot", "numba", "dask.array", "nbclient", "nbconvert"]
 WARM += ["jupytext", "nbgrader.apps", "IPython", "coverage"]
-GRADING = ("tests/course", "tests/grading")  # take minutes; needed only for changes in kernelcourse/course
+# Parts of the library with their tests, which take minutes; for changes elsewhere these tests are not needed.
+CHECKING = ("kernelcourse/checking", "tests/checking", "tests/grading/test_plain", "tests/grading/test_variants")
+COURSE = ("kernelcourse/course", "tests/course", "tests/grading")
 OPTIONS = ["-q", "--assert=plain", "--tb=no", "--no-header", "--no-summary", "-p", "no:playwright"]
 OPTIONS += ["-p", "no:unraisableexception", "-p", "no:threadexception"]  # which collect garbage after each run
 # What runs in a sandbox or in a grader's process: a changed copy of the course is tested, by these files.
@@ -56,7 +63,7 @@ IN_A_COPY = {
     "kernelcourse/course/submission.py": ("tests/grading/test_schedule.py",),
     "kernelcourse/course/schedule.py": ("tests/grading/test_schedule.py",),
 }
-SECONDS, MORE = 6.0, 60.0  # of tests that a change meets; if it is tried again
+SECONDS, MORE = 6.0, 20.0  # of tests that a change meets; once it has survived those
 NOT_IN_PLACE = 98  # the code of a fork that could not make its change
 COMPILED, ASKS_FOR_COMPILED = "kernelcourse/_engine/loops.py", ("kernelcourse/_engine/threads.py", "return _loops()")
 
@@ -64,7 +71,8 @@ COMPILED, ASKS_FOR_COMPILED = "kernelcourse/_engine/loops.py", ("kernelcourse/_e
 @dataclass
 class Mutant:
     path: str
-    number: int  # among the changes of its module
+    digest: str  # of the module
+    number: int  # among its changes
     within: str
     lines: tuple  # the first and the last
     on_import: bool  # executed by whoever imports the module: outside functions, or in a signature
@@ -77,6 +85,15 @@ class Mutant:
     @property
     def key(self):
         return self.path, self.within, self.before, self.after
+
+    @property
+    def name(self):
+        """What it is known by from run to run, while its module stays the same."""
+        return hashlib.sha256(repr((self.digest, self.lines, *self.key)).encode()).hexdigest()[:16]
+
+    @property
+    def killed(self):
+        return self.outcome.startswith("killed")
 
 
 # ---------------------------------------------------------------- processes
@@ -119,6 +136,7 @@ def warm_up():
     """Import what the tests import, but for the library itself: the forks then have it."""
     sys.modules.setdefault("rfc3987_syntax", None)  # as kernelcourse.course does: three seconds for nothing
     os.environ |= {"MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1", "SCIPY_ARRAY_API": "1"}  # as tests/conftest.py
+    os.environ["MPLCONFIGDIR"] = str(FOLDER / "matplotlib")  # its list of fonts takes seconds, and a cage has no home
     for name in WARM:
         importlib.import_module(name)
     assert not any(name.startswith("kernelcourse") for name in sys.modules)
@@ -127,10 +145,9 @@ def warm_up():
 
 
 def in_a_cage():
-    """Start this program again where it can write to nothing but its own folder, if bubblewrap is there to do it."""
-    if shutil.which("bwrap") is None or os.environ.get("MUTANTS_CAGED"):
-        return
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    """Run this program again where it can write to nothing but its own folder, if bubblewrap is there to do it."""
+    if shutil.which("bwrap") is None:
+        return False
     scratch = FOLDER / "tmp"
     shutil.rmtree(scratch, ignore_errors=True)
     (scratch / "home").mkdir(parents=True)
@@ -138,8 +155,11 @@ def in_a_cage():
     cage += ["--bind", str(scratch), "/tmp", "--ro-bind", str(ROOT), str(ROOT), "--bind", str(FOLDER), str(FOLDER)]
     cage += ["--bind", "/run", "/run"]  # where sandboxes agree on who uses which user
     cage += ["--die-with-parent", "--chdir", str(ROOT), "--setenv", "HOME", "/tmp/home"]
-    os.environ["MUTANTS_CAGED"] = "1"
-    os.execvp("bwrap", [*cage, sys.executable, "-m", "tests.mutants", *sys.argv[1:]])
+    cage += ["--setenv", "MUTANTS_CAGED", "1"]
+    code = subprocess.run([*cage, sys.executable, "-m", "tests.mutants", *sys.argv[1:]]).returncode
+    if code:
+        sys.exit(code)
+    return True
 
 
 # ---------------------------------------------------------------- which test executes which line
@@ -196,14 +216,14 @@ def digest(path):
     return hashlib.sha256((ROOT / path).read_bytes()).hexdigest()[:16]
 
 
-def map_file(path, saved):
-    """Run the tests of one file and save what they execute; in a fork."""
+def map_files(paths, saved):
+    """Run the tests of some files and save what they execute; in a fork."""
     import pytest
 
     tracer = Tracer()
-    code = pytest.main([*OPTIONS, f"--basetemp=/tmp/pytest-{os.getpid()}", path], plugins=[tracer])
+    code = pytest.main([*OPTIONS, f"--basetemp=/tmp/pytest-{os.getpid()}", *paths], plugins=[tracer])
     result = tracer.result()
-    result["digests"] = {name: digest(name) for name in [path, *result["lines"]]}
+    result["digests"] = {name: digest(name) for name in [*paths, *result["lines"]]}
     saved.write_text(json.dumps(result))
     return code
 
@@ -212,32 +232,41 @@ def measure(paths, workers, tell):
     """The map of the files of tests: what was measured before, as long as the files that it is about are the same."""
     files = [*sorted((ROOT / "tests").rglob("test_*.py")), *sorted((ROOT / "kernelcourse").rglob("*.py"))]
     names = [str(path.relative_to(ROOT)) for path in files]
-    left_out = ELSEWHERE if any(path.startswith("kernelcourse/course") for path in paths) else ELSEWHERE + GRADING
-    names = [name for name in names if not name.startswith(left_out)]
+    names = [name for name in names if parts_of(name) & set().union(*map(parts_of, paths))]
+    names = [name for name in names if not name.startswith(ELSEWHERE)]
     names = [name for name in names if name.startswith("tests") or ">>> " in (ROOT / name).read_text()]
+    together = defaultdict(list)  # a file of tests, or the doctests of a package
+    for name in names:
+        together[name if name.startswith("tests") else str(Path(name).parent)].append(name)
     folder = FOLDER / "map"
     folder.mkdir(parents=True, exist_ok=True)
-    saved = {name: folder / (name.replace("/", "-") + ".json") for name in names}
-    stale = [name for name in names if not is_fresh(saved[name])]
+    saved = {name: folder / (name.replace("/", "-") + ".json") for name in together}
+    stale = [name for name, files in together.items() if not is_fresh(saved[name], files)]
     if stale:
-        tell(f"measuring which lines the tests of {len(stale)} files execute")
-    jobs = [(name, lambda name=name: start_map(name, saved[name])) for name in stale]
+        tell(f"measuring which lines the tests of {len(stale)} files and packages execute")
+    jobs = [(name, lambda name=name: start_map(together[name], saved[name])) for name in stale]
     for name, code, seconds in run_all(jobs, workers):
         found = len(json.loads(saved[name].read_text())["seconds"]) if saved[name].exists() else 0
         tell(f"  {name}: {found} tests in {seconds:.0f} s" + (f", ended with {code}" if code else ""))
-    return {name: json.loads(saved[name].read_text()) for name in names if saved[name].exists()}
+    return {name: json.loads(saved[name].read_text()) for name in together if saved[name].exists()}
 
 
-def start_map(name, saved):
+def parts_of(name):
+    return {part for part in (CHECKING, COURSE) if name.startswith(part)} or {"the rest"}
+
+
+def start_map(files, saved):
     saved.unlink(missing_ok=True)
-    return in_fork(lambda: map_file(name, saved), 600, saved.with_suffix(".log"))
+    return in_fork(lambda: map_files(files, saved), 600, saved.with_suffix(".log"))
 
 
-def is_fresh(saved):
+def is_fresh(saved, files):
     if not saved.exists():
         return False
     digests = json.loads(saved.read_text())["digests"]
-    return all((ROOT / name).exists() and digest(name) == old for name, old in digests.items())
+    return set(files) <= digests.keys() and all(
+        (ROOT / name).exists() and digest(name) == old for name, old in digests.items()
+    )
 
 
 class Map:
@@ -258,14 +287,20 @@ class Map:
                         self.shared[path][int(line)] |= set(one["seconds"])
 
     def of(self, path, first, last, everywhere=False):
-        """The tests of some lines in order; `everywhere`: of all lines of the file, for what happens on import."""
+        """The tests of some lines in order; `everywhere`: of the file and beside them, for what happens on import."""
         lines = range(first, last + 1)
         if path == COMPILED:  # not traced: the tests of those who ask for it
             path, text = ASKS_FOR_COMPILED
             lines = [n for n, line in enumerate((ROOT / path).read_text().splitlines(), 1) if line.strip() == text]
             everywhere = False
         if everywhere:
-            return self.in_turns(path, set().union(*self.lines[path].values()))
+            direct = set().union(*self.lines[path].values())
+            files = {test.partition("::")[0] for test in direct}
+            laws = [test for test in self.seconds if test.startswith(ALL)]
+            near = {test for test in self.seconds if test.partition("::")[0] in files}  # may look at a table only
+            rest = self.in_turns(path, direct) + self.in_turns(path, near - direct - set(laws))
+            own = f"/test_{Path(path).stem}.py::"  # the tests that bear its name come first
+            return laws + sorted(rest, key=lambda test: own not in test)
         direct = set().union(*[self.lines[path][line] for line in lines])
         shared = set().union(*[self.shared[path][line] for line in lines])
         return self.in_turns(path, direct) + self.in_turns(path, shared - direct)
@@ -335,9 +370,9 @@ class Chosen:
 class InPlace(Chosen):
     """A plugin of pytest: every test is collected once, then each mutant runs its own in a fork of this process."""
 
-    def __init__(self, mutants, workers, results, tell):
+    def __init__(self, mutants, workers, tell):
         super().__init__(test for mutant in mutants for test in mutant.tests)
-        self.mutants, self.workers, self.results, self.tell = mutants, workers, results, tell
+        self.mutants, self.workers, self.tell = mutants, workers, tell
 
     def pytest_runtestloop(self, session):
         items = {item.nodeid: item for item in session.items}
@@ -360,11 +395,8 @@ class InPlace(Chosen):
         jobs = [job(number, mutant) for number, mutant in enumerate(self.mutants)]
         for done, (number, code, seconds) in enumerate(run_all(jobs, self.workers), 1):
             spent += seconds
-            if code == 0:
-                self.tell("survived in place: " + described(self.mutants[number]))
             if code != NOT_IN_PLACE:
-                with self.results.open("a") as file:
-                    print(number, code, file=file)
+                decide(self.mutants[number], code, self.tell)
             if done % 25 == 0:
                 self.tell(f"{done} of {len(self.mutants)} tried, {spent:.0f} s of processor time")
         return True
@@ -399,11 +431,11 @@ def change_in_place(mutant):
     return found
 
 
-def try_in_place(mutants, workers, results, tell):
+def try_in_place(mutants, workers, tell):
     import pytest
 
     files = list(dict.fromkeys(test.partition("::")[0] for mutant in mutants for test in mutant.tests))
-    return pytest.main([*OPTIONS, "-x", *files], plugins=[InPlace(mutants, workers, results, tell)])
+    return pytest.main([*OPTIONS, "-x", *files], plugins=[InPlace(mutants, workers, tell)])
 
 
 def try_mutant(mutant):
@@ -413,7 +445,9 @@ def try_mutant(mutant):
     tests = mutant.tests
 
     if mutant.path == COMPILED:  # what numba has compiled before is not what the module says now
-        os.environ["NUMBA_CACHE_DIR"] = f"/tmp/numba-{os.getpid()}"
+        import numba
+
+        numba.config.CACHE_DIR = f"/tmp/numba-{os.getpid()}"
     sys.meta_path.insert(0, Changed(mutant))
     files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
     code = pytest.main([*OPTIONS, "-x", f"--basetemp=/tmp/pytest-{os.getpid()}", *files], plugins=[Chosen(tests)])
@@ -447,10 +481,11 @@ def draw(paths, count, seed):
         bodies = {
             part for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) for s in f.body for part in ast.walk(s)
         }
-        for number in sorted(random.Random(f"{seed} {path}").sample(range(len(found[path])), share)):
+        shuffled = random.Random(f"{seed} {path}").sample(range(len(found[path])), len(found[path]))
+        for number in sorted(shuffled[:share]):  # a larger draw has all of a smaller one
             change = found[path][number]
             lines, on_import = lines_of(change.statement), change.statement not in bodies
-            mutants.append(Mutant(path, number, change.within, lines, on_import, *change.texts()))
+            mutants.append(Mutant(path, digest(path), number, change.within, lines, on_import, *change.texts()))
     return mutants
 
 
@@ -481,18 +516,16 @@ def try_all(mutants, tests_of, seconds_of, limit, workers, tell):
             mutant.tests = [test for test in seconds_of if test.startswith(IN_A_COPY[mutant.path])]
             mutant.tests.sort(key=lambda test: seconds_of[test])
             elsewhere.append(mutant)
-        mutant.allowed = 20 + 5 * sum(seconds_of[test] for test in mutant.tests)
+        mutant.allowed = 5 + 3 * sum(seconds_of[test] for test in mutant.tests) + 300 * (mutant.path == COMPILED)
+        mutant.outcome = ""
         if not mutant.tests:
-            mutant.outcome = "no test executes it"
-            tell(described(mutant))
-    results = FOLDER / "results.txt"
-    results.write_text("")
+            note(mutant, "no test executes it", tell)
     in_place = [m for m in mutants if m.tests and not m.on_import and m.path != COMPILED and m not in elsewhere]
-    pid = in_fork(lambda: try_in_place(in_place, workers, results, tell), 10**6, FOLDER / "in-place.log")
-    os.waitpid(pid, 0)
-    codes = dict(map(int, line.split()) for line in results.read_text().splitlines())
-    for number, code in codes.items():
-        decide(in_place[number], code, tell)
+    if in_place:
+        before = len(RECORD.read_text().splitlines())
+        pid = in_fork(lambda: try_in_place(in_place, workers, tell), 10**6, FOLDER / "in-place.log")
+        os.waitpid(pid, 0)
+        recall(in_place, before)
     rest = [m for m in mutants if m.tests and not m.outcome]
     tell(f"{len(rest)} mutants need an import of their own, {len(elsewhere)} of them a copy of the course")
     how = {id(m): try_in_a_copy if m in elsewhere else try_mutant for m in rest}
@@ -502,9 +535,24 @@ def try_all(mutants, tests_of, seconds_of, limit, workers, tell):
 
 
 def decide(mutant, code, tell):
-    mutant.outcome = "survived" if code == 0 else "killed" if code > 0 else f"killed by signal {-code}"
-    if code == 0:
+    """Note what the exit code of its tests says."""
+    note(mutant, "survived" if code == 0 else "killed" if code > 0 else f"killed by signal {-code}", tell)
+
+
+def note(mutant, outcome, tell):
+    mutant.outcome = outcome
+    with RECORD.open("a") as file:
+        print(mutant.name, outcome, file=file)
+    if not mutant.killed:
         tell(described(mutant))
+
+
+def recall(mutants, skip=0):
+    """Give mutants the last outcome that was written down for them, below the first lines."""
+    lines = RECORD.read_text().splitlines()[skip:]
+    outcomes = dict(line.split(" ", 1) for line in lines)
+    for mutant in mutants:
+        mutant.outcome = outcomes.get(mutant.name, "")
 
 
 def log_of(mutant):
@@ -515,32 +563,41 @@ def log_of(mutant):
 
 
 def described(m):
-    return f"{m.path}:{m.lines[0]} ({m.within}): {m.outcome}, {len(m.tests)} tests\n    {m.before}\n  → {m.after}"
+    same = next((i for i, (a, b) in enumerate(zip(m.before, m.after, strict=False)) if a != b), 0)
+    start = max(0, same - 100)
+    before, after = (("…" if start else "") + text[start : start + 300] for text in (m.before, m.after))
+    return f"{m.path}:{m.lines[0]} ({m.within}): {m.outcome}, {len(m.tests)} tests\n    {before}\n  → {after}"
 
 
-def table(mutants, equivalent):
-    """By module: mutants, killed, equivalent, survivors and their share of those that are not equivalent."""
+def table(mutants, equivalent, name_of=lambda mutant: mutant.path):
+    """By module: mutants, noticed, equivalent, survivors and their share of those that are not equivalent."""
     rows = defaultdict(Counter)
     for mutant in mutants:
-        kind = (
-            "killed"
-            if mutant.outcome.startswith("killed")
-            else "equivalent"
-            if mutant.key in equivalent
-            else "survived"
+        kind = "killed" if mutant.killed else "equivalent" if mutant.key in equivalent else "survived"
+        rows[name_of(mutant)][kind] += 1
+    total = sum(rows.values(), Counter())
+    lines = ["| module | mutants | noticed | equivalent | survive | share |", "|---|---:|---:|---:|---:|---:|"]
+    for name, row in [*rows.items(), ("all", total)]:
+        share = row["survived"] / max(1, row["killed"] + row["survived"])
+        lines.append(
+            f"| {name} | {row.total()} | {row['killed']} | {row['equivalent']} | {row['survived']} | {share:.1%} |"
         )
-        for name in (mutant.path, "all"):
-            rows[name][kind] += 1
-    lines = ["| module | mutants | killed | equivalent | survived | share |", "|---|---:|---:|---:|---:|---:|"]
-    for name, row in rows.items():
-        if name != "all":
-            lines.append(row_of(name, row))
-    return "\n".join([*lines, row_of("all", rows["all"])])
+    return "\n".join(lines)
 
 
-def row_of(name, row):
-    share = row["survived"] / max(1, row["killed"] + row["survived"])
-    return f"| {name} | {row.total()} | {row['killed']} | {row['equivalent']} | {row['survived']} | {share:.1%} |"
+def package_of(mutant):
+    """`kernels/` for a module of that package, `gram.py` for one outside of packages."""
+    name = mutant.path.split("/", 2)[1]
+    return name if name.endswith(".py") else name + "/"
+
+
+def with_table(text, mutants, equivalent):
+    """The text of CONTRIBUTING.md with new tables between the marker and the next heading."""
+    before, marker, after = text.partition(MARKER)
+    assert marker, f"{TABLE.name} has no line {MARKER}"
+    by_package, by_module = table(mutants, equivalent, package_of), table(mutants, equivalent)
+    details = f"<details><summary>Module by module</summary>\n\n{by_module}\n\n</details>"
+    return f"{before}{marker}{by_package}\n\n{details}\n\n{after[after.index('## ') :]}"
 
 
 def known_equivalents():
@@ -552,46 +609,61 @@ def known_equivalents():
 def main():
     parser = argparse.ArgumentParser(prog="tests.mutants", description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", default=["kernelcourse"], help="files or folders of the library")
-    parser.add_argument("--count", type=int, default=600)
+    parser.add_argument("--count", type=int, default=600, help="changes drawn from the whole library")
     parser.add_argument("--seed", default="13")
-    parser.add_argument(
-        "--again", action="store_true", help="only what survived this draw the last time, with more tests"
-    )
+    parser.add_argument("--jobs", type=int, default=usable_cores(), help="processes at a time")
+    parser.add_argument("--table", action="store_true", help="try nothing; tell what runs, part by part, have found")
+    parser.add_argument("--fresh", action="store_true", help="forget what earlier runs have found")
     options = parser.parse_args()
     paths = [str(p.relative_to(ROOT)) for p in sorted((ROOT / "kernelcourse").rglob("*.py"))]
-    paths = [path for path in paths if any(Path(path).is_relative_to(part) for part in options.only)]
-    if not paths:
+    drawn = draw(paths, options.count, options.seed)
+    mutants = [mutant for mutant in drawn if any(Path(mutant.path).is_relative_to(part) for part in options.only)]
+    if not mutants:
         parser.error(f"--only expects files or folders below kernelcourse, got {' '.join(options.only)}")
-    in_a_cage()
     (FOLDER / "logs").mkdir(parents=True, exist_ok=True)
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(FOLDER / "numba"))
-    started = time.monotonic()
+    caged = "MUTANTS_CAGED" in os.environ
+    if options.fresh and not caged:
+        RECORD.unlink(missing_ok=True)
+    RECORD.touch()
+    if not options.table and (caged or not in_a_cage()):
+        try_again(mutants, options.jobs)
+    if caged:
+        return
+    recall(mutants)
+    if untried := {package_of(mutant) for mutant in mutants if not mutant.outcome}:
+        parser.error(f"not tried yet: changes in {', '.join(sorted(untried))}")
+    equivalent = known_equivalents()
+    alive = [mutant for mutant in mutants if not mutant.killed and mutant.key not in equivalent]
+    text = "\n".join(described(mutant) for mutant in alive)
+    (FOLDER / "survivors.txt").write_text(text + "\n", encoding="utf-8")
+    print(text, table(mutants, equivalent), sep="\n\n")
+    if len(mutants) == len(drawn) >= 600:
+        TABLE.write_text(with_table(TABLE.read_text(encoding="utf-8"), mutants, equivalent), encoding="utf-8")
 
-    out = os.fdopen(os.dup(1), "w")
+
+def try_again(mutants, workers):
+    """Try what was not tried before; then what has survived, now or before, with more tests."""
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(FOLDER / "numba"))
+    started, out = time.monotonic(), os.fdopen(os.dup(1), "w")
 
     def tell(line):
         print(f"{time.monotonic() - started:5.0f} s  {line}", file=out, flush=True)
 
     warm_up()
-    workers = usable_cores()
-    where = Map(measure(paths, workers, tell))
-    mutants = draw(paths, options.count, options.seed)
+    where = Map(measure({mutant.path for mutant in mutants}, workers, tell))
+    tests_of = {id(mutant): where.of(mutant.path, *mutant.lines, mutant.on_import) for mutant in mutants}
+    recall(mutants)
+    new = [mutant for mutant in mutants if not mutant.outcome]
+    tell(f"{len(mutants)} mutants, {len(new)} are new")
+    try_all(new, tests_of, where.seconds, SECONDS, workers, tell)
     equivalent = known_equivalents()
-    saved = FOLDER / "survivors.json"
-    if options.again:
-        last = {tuple(key) for key in json.loads(saved.read_text(encoding="utf-8"))}
-        for mutant in mutants:
-            mutant.outcome = "" if mutant.key in last else "killed"
-    tried = [mutant for mutant in mutants if not mutant.outcome]
-    tell(f"{len(mutants)} mutants, {len(tried)} to be tried")
-    tests_of = {id(mutant): where.of(mutant.path, *mutant.lines, mutant.on_import) for mutant in tried}
-    try_all(tried, tests_of, where.seconds, MORE if options.again else SECONDS, workers, tell)
-    alive = [mutant for mutant in mutants if not mutant.outcome.startswith("killed")]
-    saved.write_text(json.dumps([mutant.key for mutant in alive], indent=1, ensure_ascii=False), encoding="utf-8")
-    text = "\n".join(described(mutant) for mutant in alive if mutant.key not in equivalent)
-    (FOLDER / "survivors.txt").write_text(text + "\n", encoding="utf-8")
-    (FOLDER / "table.md").write_text(table(mutants, equivalent) + "\n", encoding="utf-8")
-    print(text, table(mutants, equivalent), sep="\n\n")
+    alive = [mutant for mutant in mutants if not mutant.killed and mutant.key not in equivalent]
+    for mutant in alive:
+        met = set(mutant.tests)
+        tests_of[id(mutant)] = [test for test in tests_of[id(mutant)] if test not in met]
+    alive = [mutant for mutant in alive if tests_of[id(mutant)] or mutant not in new]
+    tell(f"{len(alive)} have survived and meet more tests")
+    try_all(alive, tests_of, where.seconds, MORE, workers, tell)
 
 
 if __name__ == "__main__":

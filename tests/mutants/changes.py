@@ -30,11 +30,12 @@ ARITHMETIC = {
 }
 BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 UNSEEN = ("annotation", "returns", "type_params")  # for readers and type checkers; nothing happens otherwise
-# Keywords that say how a figure looks, that explain to people, that matter on other systems or to the clock only, or
-# that assert what holds anyway.
+# Keywords that say how a figure looks, that explain to people or to type checkers, that matter on other systems or to
+# the clock only, or that assert what holds anyway.
 FREE = re.compile(
-    "alpha|bbox|colors?|cmap|dpi|edgecolors?|facecolor|figsize|fontsize|framealpha|ha|labelpad|linestyles?|linewidths?|"
-    "loc|lw|marker|markersize|pad|s|va|zorder|help|metavar|description|encoding|check_finite|overwrite_.*|strict"
+    "alpha|bbox|bound|colors?|cmap|dpi|edgecolors?|facecolor|figsize|fontsize|framealpha|ha|labelpad|layout|linestyles?|"
+    "linewidths?|loc|lw|marker|markersize|pad|s|va|zorder|help|metavar|description|encoding|check_finite|overwrite_.*|"
+    "strict|tolerance_reason"
 )
 
 
@@ -116,7 +117,7 @@ def instead(node):
     if isinstance(node, ast.Constant):
         if isinstance(node.value, bool):
             yield ast.Constant(not node.value)
-        elif isinstance(node.value, int | float):
+        elif isinstance(node.value, int | float) and node.value + 1 != node.value:
             yield ast.Constant(node.value + 1)
             if isinstance(node.value, int) and node.value != 0:
                 yield ast.Constant(node.value - 1)
@@ -148,7 +149,7 @@ def replacements(node):
             if keyword.arg and not FREE.fullmatch(keyword.arg):
                 yield "keywords", index, None
     elif isinstance(node, ast.Return) and node.value is not None:
-        if not (isinstance(node.value, ast.Constant) and node.value.value is None):
+        if not (isinstance(node.value, ast.Constant) and (node.value.value is None or node.value.value is False)):
             yield "value", None, ast.copy_location(ast.Constant(None), node.value)
         if isinstance(node.value, ast.BinOp) and not is_text(node.value.left):
             yield "value", None, ast.copy_location(ast.UnaryOp(ast.USub(), node.value), node.value)

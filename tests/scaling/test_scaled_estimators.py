@@ -218,6 +218,12 @@ def test_bad_data_is_named(model, data, words):
         clone(model).fit(*data)
 
 
+def test_falkon_stops_where_it_is_told_to():
+    rough, fine = (Falkon(Gaussian(1.0), m=20, ridge=1.0, iterations=50, tol=tol).fit(X, t) for tol in (0.005, 1e-10))
+    assert rough.n_iter_ < fine.n_iter_ < 50
+    assert rough.residuals_[-1] <= 0.005 and fine.residuals_[-1] <= 1e-10
+
+
 def test_a_ridge_too_small_for_the_method_is_said():
     from kernelcourse import KernelCourseWarning
 

@@ -39,12 +39,10 @@ class Source:
     """The code of a function as a tree that can be changed and run."""
 
     def __init__(self, function: Callable[..., Any], effort: Effort) -> None:
-        self.lines, first = inspect.getsourcelines(function)
-        self.text = textwrap.dedent("".join(self.lines))
+        self.text = textwrap.dedent(inspect.getsource(function))
         body = ast.parse(self.text).body
         if len(body) != 1 or not isinstance(body[0], ast.FunctionDef) or body[0].decorator_list:
             raise TypeError("only a plain function can be changed")
-        self.first = first
         self.effort = effort
         self.function = with_ticks(body[0])
         self.module = ast.Module([self.function], [])
