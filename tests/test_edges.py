@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from kernelcourse.renamed import renamed
 from scipy.spatial.distance import cdist
 from sklearn.pipeline import Pipeline
 
@@ -44,7 +45,6 @@ from kernelcourse import (
     monomials,
     target_alignment,
 )
-from kernelcourse.renamed import renamed
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(30, 3))
