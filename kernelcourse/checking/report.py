@@ -165,7 +165,7 @@ def shown(value: Any, digits: int = 5) -> str:
         return f"{text}  shape {value.shape}{dtype}" if value.ndim else text
     if isinstance(value, (float, np.floating)):
         return f"{value:.{digits + 1}g}"
-    return repr(value).replace(", dtype=int64", "")[:300]  # added by numpy in a browser
+    return repr(value).replace(", dtype=int64", "")[:300]  # numpy adds this in a browser
 
 
 class Verdict:

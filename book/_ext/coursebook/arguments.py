@@ -356,7 +356,7 @@ def _message(node: ast.expr, own_name: str) -> str:
 
 
 def checked(value: Any) -> bool:
-    """Whether it checks its arguments and refuses others."""
+    """Whether a function or class checks its arguments and refuses invalid ones."""
     return bool(checks(value))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image
 
 GROUND = "#121212"  # the background of a page in dark mode
-SHADES = {  # of kernelcourse.plots.PALETTE; the figures to drag use the same shades for the classes (lab.css)
+SHADES = {  # for the colours of kernelcourse.plots.PALETTE; figures to drag use the same shades for classes (lab.css)
     "#0072b2": "#56b4e9",
     "#d55e00": "#f08a3c",
     "#007a5a": "#3fc79c",
@@ -90,7 +90,7 @@ def _recolour_pixels(image: ElementTree.Element) -> None:
 
 
 def _nearest(colour: str) -> str:
-    """The shade of a pixel, whose colour may differ by rounding from one of the palette."""
+    """The shade of a pixel, whose colour may differ by rounding from a colour of the palette."""
     rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)])
     for known, dark in SHADES.items():
         if np.abs(rgb - [int(known[i : i + 2], 16) for i in (1, 3, 5)]).max() <= 6:

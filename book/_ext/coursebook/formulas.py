@@ -48,7 +48,7 @@ MACROS = {
 }
 OPTIONS = {"throwOnError": True, "strict": "error", "macros": MACROS}
 SOURCE = re.compile(r"</?semantics>|<annotation.*?</annotation>", re.DOTALL)
-START, END = '<span class="base">', "</span></span></span>"  # of the parts between which a line may break
+START, END = '<span class="base">', "</span></span></span>"  # the tags of parts between which a line may break
 BEFORE = re.compile(r"[(\[“‘]+$")
 AFTER = re.compile(r"^(?:[-’]\w+|[,.;:!?)\]”’…])[,.;:!?)\]”’…]*")
 

@@ -31,7 +31,7 @@ PREAMBLE = r"""
 \newunicodechar{^^^^200b}{\hskip 0pt\relax}  % where a long name may break
 \setlength{\emergencystretch}{3em}
 """
-BREAK = re.compile(r"(?<=[_.,(])(?=\w)|(?<=[a-z])(?=[A-Z])")  # inside names: dual_ weights, Kernel Ridge
+BREAK = re.compile(r"(?<=[_.,(])(?=\w)|(?<=[a-z])(?=[A-Z])")  # where a name may break: dual_ weights, Kernel Ridge
 LONG = 25  # rows: LaTeX sets longer tables without wrapping, unless their columns have widths
 
 
@@ -40,7 +40,7 @@ def latex_settings(app: Sphinx, config: Config) -> None:
 
     config.latex_elements = {**config.latex_elements, **LATEX}
     config.latex_elements["preamble"] = config.latex_elements.get("preamble", "") + PREAMBLE
-    config.today = config.today or f"Version {kernelcourse.__version__}"  # not the time of the build
+    config.today = config.today or f"Version {kernelcourse.__version__}"  # in place of the date of the build
 
 
 def number_as_on_the_web(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -101,7 +101,7 @@ def visit_display(writer: Any, node: nodes.math_block) -> None:
 
 
 STYLES = {"_static/basic.css", "_static/epub.css", "_static/pygments.css", "_static/reading.css"}
-REPAIRS = [  # parts of pages that a reading device does not know or must not get
+REPAIRS = [  # parts of pages that a reading device does not understand or must not receive
     (re.compile(r"<noscript>.*?</noscript>", re.DOTALL), ""),
     (
         re.compile(

@@ -33,7 +33,7 @@ function ruleLinks(rules) {
   });
 }
 
-// What a press of "Break it" tries, in this order, until a counterexample turns up.
+// What the button "Break it" tries, in this order, until it finds a counterexample.
 const BREAKS = ["minus one", "minus linear", "minus gaussian", "minus square", "scale -1"];
 
 const bell = (x, z) => Math.exp(-((x - z) ** 2) / 8); // what the first challenge asks for

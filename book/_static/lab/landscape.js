@@ -101,11 +101,11 @@ export function landscapeFigure(root, { samples }) {
   }
   const numbers = ([x, y]) => `σ ${short(10 ** x)}, λ ${short(10 ** y)}`;
   lab.handles(map, { key: "pair", name: "Width and ridge", jumps: true, words: numbers });
-  lab.challenge("Find the valley: an error within 2 % of the smallest on the map.", ({ over, error }) => [
+  lab.challenge("Find the valley: an error within 2 % of the smallest one on the map.", ({ over, error }) => [
     over < 1.02,
     short(error),
   ]);
-  lab.challenge("The valley is long: keep σ below 2, and stay within 10 % of the smallest.", ({ over, error, sigma }) => [
+  lab.challenge("The valley is long: keep σ below 2 and the error within 10 % of the smallest.", ({ over, error, sigma }) => [
     over < 1.1 && sigma < 2,
     `${short(error)} at σ = ${short(sigma)}`,
   ]);
@@ -152,7 +152,7 @@ export function landscapeFigure(root, { samples }) {
     fit.line(zs, curve, { colour: "fit", width: 2.5 });
     for (const [px, t] of points) fit.mark(px, t, { hollow: true, size: 4, colour: "training" });
     const against = complete
-      ? `The smallest on the map is ${short(smallest)}, at σ = ${short(widths[at % COLUMNS])} and ` +
+      ? `The smallest error on the map is ${short(smallest)}, at σ = ${short(widths[at % COLUMNS])} and ` +
         `λ = ${short(ridges[Math.floor(at / COLUMNS)])}.`
       : "The map is being computed …";
     lab.note(`At σ = ${short(sigma)} and λ = ${short(ridge)} the leave-one-out error is ${short(error)}. ${against}`);

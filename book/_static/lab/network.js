@@ -10,7 +10,8 @@ export const ACTIVATIONS = {
   sigmoid: { apply: (z) => 1 / (1 + Math.exp(-z)), slope: (h) => h * (1 - h), gain: 1 },
 };
 
-// Random numbers that are the same in every browser (mulberry32), and normal ones made from them (Box and Muller).
+// Random numbers that are the same in every browser (mulberry32), and normally distributed ones made from them (Box and
+// Muller).
 export function uniformFrom(seed) {
   let state = seed >>> 0;
   return () => {
