@@ -21,7 +21,7 @@ from .values import same
 
 _CHECKING = str(Path(__file__).parent)
 _LIBRARY = str(Path(__file__).parents[1])
-# without "/", the prefix in a browser: everything is below it
+# In a browser Python's prefix is "/". Every path begins with it, so it is left out.
 _INSTALLED = tuple({str(Path(os.__file__).parent), sys.prefix, sys.base_prefix} - {"/"})
 
 

@@ -441,7 +441,7 @@ PIECES = (
             ),
             Mistake(
                 targets_left_alone,
-                "X is right, but y is not centred. Both are: use y_i − mean(y). Otherwise the penalised bias would "
+                "X is right, but y is not centred. Centre y too, as y_i − mean(y). Otherwise the penalised bias would "
                 "have to carry the mean.",
             ),
             Mistake(

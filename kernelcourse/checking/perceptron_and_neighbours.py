@@ -348,7 +348,7 @@ _EVEN = (
     "Your kappa is even. True, the sum of the votes can then be 0; but the claim is about odd kappa, where it cannot. "
     "Look at the other gap in algorithm 2: which point is the argmin?"
 )
-_SAME_POINTS = "Two of your training points coincide. The claim breaks without that: choose different points."
+_SAME_POINTS = "Two of your training points coincide. The claim can be broken without that: choose different points."
 _ONE_ANSWER = (
     "Here algorithm 2 gives the same answer in whatever order the points are listed. You need points of both labels at "
     "exactly the same distance from x, so many that not all are among the kappa nearest, and a vote that they decide."

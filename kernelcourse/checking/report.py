@@ -52,7 +52,7 @@ class Result:
         if self.passed:
             return f"✓ {self.piece}: right{f' on {inputs}' if self.cases > 1 else ''} {points}"
         some = self.cases > 1 and self.wrong < self.cases
-        # not for hidden inputs: an answer could choose the number in order to tell what they are
+        # not for hidden inputs: an answer could use this number to tell the student what they are
         count = f", wrong on {self.wrong} of {inputs}" if some and not self.hidden else ""
         return f"✗ {self.piece}: not right yet{count} {points}"
 

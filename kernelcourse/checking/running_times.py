@@ -338,7 +338,7 @@ PIECES = (
             ),
             Mistake(
                 tie_counts,
-                "Where m = nD/(nd − D) is a whole number both ways cost the same there, and the next m is the first "
+                "If m = nD/(nd − D) is a whole number, both ways cost the same at this m, and the next m is the first "
                 "with fewer operations: compare strictly.",
             ),
         ],

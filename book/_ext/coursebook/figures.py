@@ -37,7 +37,7 @@ FEWEST_WORDS = 4
 FILE = re.compile(r"\.(png|svg|jpe?g|gif|pdf)$|^[\w./\\-]+$", re.IGNORECASE)
 PHONE = "(max-width: 600px)"
 POINT = 96 / 72  # pixels
-SHORT = 16  # letters of the figure's name, out of 64, with which a twin's name begins
+SHORT = 16  # a twin's name begins with this many of the 64 letters of the figure's name
 
 
 def check_alternative_text(app: Sphinx, doctree: nodes.document) -> None:

@@ -7,7 +7,8 @@ import { column, sinc } from "./gaussian.js";
 import { Lab } from "./widgets.js";
 
 // Weights, leave-one-out residuals a_i / G_ii and their mean square for each ridge, where G is the inverse of
-// K + ridge I = L L'. With M = L^-1 its diagonal is G_ii = sum_k M_ki^2. At these sizes that is quicker than eigenvalues.
+// K + ridge I = L L'. With M = L^-1 its diagonal is G_ii = sum_k M_ki^2. At these sizes that is quicker than computing
+// eigenvalues.
 export function looPath(K, t, ridges) {
   return ridges.map((ridge) => {
     const L = cholesky(K.map((row, i) => row.map((value, j) => (i === j ? value + ridge : value))));

@@ -3,7 +3,7 @@
 
 import { zeros } from "./linalg.js";
 
-// Each function with its derivative in terms of its output, and the gain of new weights.
+// Each activation function, its derivative in terms of its output, and the gain for new weights.
 export const ACTIVATIONS = {
   tanh: { apply: Math.tanh, slope: (h) => 1 - h * h, gain: 1 },
   relu: { apply: (z) => Math.max(z, 0), slope: (h) => (h > 0 ? 1 : 0), gain: 2 },

@@ -1,4 +1,5 @@
-// The algorithms of kernelcourse.algorithms, on the Gram matrix: the same steps, the same ties, the same parameters.
+// The algorithms of kernelcourse.algorithms, on the Gram matrix: the same steps, the same rules for ties and the same
+// parameters.
 
 import { kernelOf, squaredDistance } from "./kernels.js";
 import { EPSILON, cholesky, choleskySolve, dot, multiply, solveRidge, zeros } from "./linalg.js";

@@ -52,7 +52,7 @@ export function classProblem(spec, points) {
 }
 
 // An SVM that continues from its last solution while points move, a few passes at a time so that no frame is late.
-// Frames follow until it has converged.
+// More frames follow until it has converged.
 export class WarmSVM {
   constructor(lab) {
     this.lab = lab;

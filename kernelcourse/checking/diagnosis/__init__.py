@@ -131,7 +131,7 @@ def diagnose(
 
 
 def _failed(attempt: Attempt) -> Diagnosis | None:
-    """Errors come first: a student who sees one has no other question."""
+    """Errors come first: a student who sees an error asks about nothing else."""
     failed = [outcome for outcome in attempt.outcomes if outcome.error is not None]
     if not failed or "read-only" in str(failed[0].error):
         return None

@@ -41,7 +41,7 @@ class Probes:
         return [shape(want) for want in self.wanted]
 
     def digest(self) -> int:
-        """A number that changes with the inputs and the expected results, up to their ninth digit."""
+        """A checksum of the inputs and the expected results, both to nine digits."""
         numbers = [np.round(flat(part), 9) + 0.0 for part in (*(case.args for case in self.cases), *self.wanted)]
         return zlib.crc32(np.concatenate([np.round(part, 6) for part in numbers]).astype(np.float32).tobytes())
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..cases import Case
 from .words import joined
 
-_MOST = 3  # labels that a sentence names
+_MOST = 3  # the largest number of labels that a sentence names
 
 
 def condition(cases: Sequence[Case], right: Sequence[bool]) -> str:

@@ -81,7 +81,7 @@ def change(kind: str, it: str, detail: str) -> str:
     """
     repeated = kind.endswith(EVERYWHERE)
     part, _, whole = detail.partition(" in ")
-    about = part if whole and it.endswith(whole) else detail  # the whole is named once
+    about = part if whole and it.endswith(whole) else detail  # name the whole only once
     words = CHANGES[kind.removesuffix(EVERYWHERE)].format(it=it, detail=about)
     return f"{words}, and wherever else it appears" if repeated else words
 
