@@ -226,7 +226,7 @@ def load_checks(path: Path) -> ModuleType:
         return known
     module: Any = ModuleType(name)
     module.__file__ = str(path)
-    sys.modules[name] = module  # where dataclasses look for it
+    sys.modules[name] = module  # dataclasses look for the module there
     try:
         exec(compile(content, str(path), "exec"), module.__dict__)
         pieces = tuple(module.PIECES)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from ..piece import Piece
 
 PROJECTIONS = 4
-_ENOUGH = 60  # as many numbers must be compared, so that two functions do not agree by chance
+_ENOUGH = 60  # at least this many numbers are compared, so that two functions do not agree by chance
 _DRAWS = 5
-_PATIENCE = 3  # as many inputs may fail before one succeeds
+_PATIENCE = 3  # at most this many inputs may fail before one succeeds
 _NAN, _INFINITE, _ERROR = 1234.5678, 4321.8765, 987.654  # replacements for values that are not numbers
 
 
