@@ -27,7 +27,7 @@ book: setup-book  ## build the book into _build/html
 	$(BIN)/python book/build.py $(FLAGS)
 
 .PHONY: setup-lite
-setup-lite: setup-book  # in .venv/lite: what the exercises in the browser are made of, from PyPI and npm
+setup-lite: setup-book  # fetch into .venv/lite what the exercises in the browser are made of, from PyPI and npm
 	@"$(PYTHON)" book/lite/parts.py
 
 .PHONY: lite
@@ -64,7 +64,7 @@ test: $(READY) system  ## run every test (FLAGS="-k svm" for some)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q $(FLAGS)
 
 .PHONY: system
-system:  # what the tests need from the system: a browser for the pages
+system:  # install what the tests need from the system: a browser for the pages
 	@sh tests/system.sh
 
 .PHONY: coverage

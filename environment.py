@@ -46,13 +46,13 @@ def sections(text: str) -> dict[str, str]:
 
 
 def packages(section: str) -> dict[str, str]:
-    """The lines of a section of the lock for each package, by the first of them: `name==version ; marker`."""
+    """The lines of a section of the lock for each package, by the first line: `name==version ; marker`."""
     found = re.findall(r"^(\w\S*==.*?) *\\\n((?:[ \t].*\n)*)", section, re.MULTILINE)
     return {head: f"{head} \\\n{rest}" for head, rest in found}
 
 
 def step(title: str, *command: str | Path) -> str:
-    """Run a command and print a line that says what it does and how long it took. Returns what it printed."""
+    """Run a command and print a line that says what it does and how long it took. Returns what the command printed."""
     print(f"{title} ...", end=" ", flush=True)
     start = time.monotonic()
     done = subprocess.run(
@@ -61,7 +61,7 @@ def step(title: str, *command: str | Path) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
-        close_fds=False,  # it inherits the folder's lock: if this program is killed, the next set-up waits for it
+        close_fds=False,  # the command holds the folder's lock: if this program is killed, the next set-up waits
     )
     print("failed" if done.returncode else f"{time.monotonic() - start:.1f} s", flush=True)
     if done.returncode:
@@ -106,7 +106,7 @@ def lock_folder() -> None:
 
 
 def read_installed() -> dict[str, str]:
-    """What is installed in .venv: nothing, unless this program has made it and finished."""
+    """What is installed in .venv: nothing, unless this program has made that folder and finished."""
     try:
         return json.loads(INSTALLED.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -122,7 +122,7 @@ def set_up(need: str) -> None:
     locked = sections((ROOT / "requirements.lock").read_text(encoding="utf-8"))
     needs = NEEDS[: NEEDS.index(need) + 1]
     wanted = {
-        "folder": str(ROOT),  # the scripts in .venv/bin contain it
+        "folder": str(ROOT),  # the scripts in .venv/bin contain this path
         "python": sys.version,
         "package": digest((ROOT / "pyproject.toml").read_text(encoding="utf-8")),
         **{name: digest(locked[name]) for name in needs},

@@ -47,7 +47,8 @@ XINDY = "-L english -C utf8 -M sphinx.xdy"  # as in the Makefile that Sphinx wri
 
 
 def cache_key(root: Path = ROOT) -> str:
-    """A digest of what outputs depend on besides a notebook's code: library, saved measurements, style, versions."""
+    """A digest of what outputs depend on besides a notebook's code: the library, the saved measurements, the style and
+    the versions."""
     folders = ("kernelcourse/**/*", "book/notebook/*", "book/times/**/*.json")
     inputs = [*(path for pattern in folders for path in root.glob(pattern)), root / "requirements.lock"]
     digest = hashlib.sha256()
@@ -58,7 +59,8 @@ def cache_key(root: Path = ROOT) -> str:
 
 
 def current_cache(figures: str) -> Path:
-    """The cache of this state of the library. The caches of the two previous states are kept, older ones removed."""
+    """The cache for the current version of the library. The caches for the two previous versions are kept, older ones
+    are removed."""
     folder = BUILD / ".jupyter_cache"
     folder.mkdir(parents=True, exist_ok=True)
     current = folder / f"{cache_key()}-{figures}"
@@ -69,11 +71,11 @@ def current_cache(figures: str) -> Path:
 
 
 def prepare_environment() -> None:
-    """Set up the environment of the notebooks: the same figures and numbers on every run, from this library."""
+    """Set up the environment for the notebooks: the same figures and numbers on every run, from this library."""
     profile = BUILD / ".ipython" / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "book/notebook/ipython_kernel_config.py", profile)
-    sys.path[:0] = [str(ROOT), str(ROOT / "book/notebook")]  # for autodoc and for notebooks, which are forks
+    sys.path[:0] = [str(ROOT), str(ROOT / "book/notebook")]  # for autodoc and for notebooks, which run in forks
     os.environ |= {
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",  # whatever the terminal prefers
         "IPYTHONDIR": str(BUILD / ".ipython"),
@@ -129,7 +131,7 @@ def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, f
         keep_going=True,
     )
     if result != 0 and before:
-        # to Sphinx, a label that has moved to another page is on both until all pages are read again
+        # until all pages are read again, Sphinx finds a label that has moved to another page on both pages
         print("building once more, from the sources alone")
         return build(toc, out, builder=builder, strict=strict, fresh=True)
     return result == 0
@@ -137,7 +139,7 @@ def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, f
 
 def copy_pages(out: Path, target: Path) -> None:
     """Copy the book without the exercises in the browser, which `make lite` builds beside its pages."""
-    from coursebook.exercises import write_placeholder  # Jupyter Book has put it on the path
+    from coursebook.exercises import write_placeholder  # Jupyter Book has put this package on the path
 
     shutil.copytree(out, target, ignore=lambda folder, _: {"lite"} if Path(folder) == out else set())
     write_placeholder(target)
@@ -217,7 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     start = time.perf_counter()
     BUILD.mkdir(exist_ok=True)
-    with FileLock(BUILD / ".lock"):  # the cache and the kernels' settings are shared, and so are the pages
+    with FileLock(BUILD / ".lock"):  # all builds share the cache, the kernels' settings and the pages
         prepare_environment()
         if options.only:
             good = preview(options.only)

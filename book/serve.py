@@ -32,7 +32,8 @@ PORT = 8421
 
 
 def rebuild(changed_paths: Sequence[Path] = ()) -> None:
-    """Build the book in a process of its own, which sees the library as it is now. A failed build is reported there."""
+    """Build the book in a process of its own, which sees the library as it is now. That process reports a failed
+    build."""
     if changed_paths:
         print("changed:", ", ".join(sorted({path.name for path in changed_paths})), flush=True)
     subprocess.run([sys.executable, str(ROOT / "book/build.py")], check=False)

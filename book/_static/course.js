@@ -10,7 +10,7 @@ function explainServer() {
     const words = document.createElement("span");
     words.append("To do the exercise in your browser, run ", document.createElement("code"));
     words.lastChild.append("make serve");
-    words.append(" in the course’s folder, or open the published book: it needs a web server.");
+    words.append(" in the course’s folder, or open the published book: the exercise needs a web server.");
     link.replaceWith(words);
   }
 }

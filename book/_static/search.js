@@ -37,7 +37,7 @@
     return points + BONUS[entry.kind];
   }
 
-  // Which share of a heading the words make up: "The margin" is more about the margin than a heading of ten words.
+  // The share of a heading that the words make up: "The margin" is more about the margin than a heading of ten words.
   const coverage = (heading, words) =>
     Math.min(1, words.length / heading.split(/\s+/).filter((w) => !/^(the|a|an|of|and|in|to)$/i.test(w)).length || 1);
 

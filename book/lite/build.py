@@ -50,8 +50,8 @@ CONFIG = {
 }
 FIRST_CELL = """**You are working in your browser.** Python starts with the page; the first cell may have to wait for
 it, up to half a minute. *Ctrl+S* saves your work in this browser on this computer, and nowhere else; clearing the
-browser's data deletes it. **To hand in:** save, then *File › Download*. If a cell does not finish, *Kernel › Restart
-Kernel* stops it: your text stays, and you run the cells again from the top."""
+browser's data deletes it. **To hand in your work:** save, then *File › Download*. If a cell does not finish, *Kernel ›
+Restart Kernel* stops it: your text stays, and you run the cells again from the top."""
 
 
 class NotSetUp(RuntimeError):
@@ -92,7 +92,7 @@ def is_whole(site: Path, wanted: str) -> bool:
 def write_notebooks(folder: Path) -> None:
     """The released exercises with a first cell for the browser, and the files that belong to them.
 
-    All are in one folder: a download has its folder in its name, and the name must be that of the file to hand in.
+    All are in one folder: the name of a download contains its folder, but must be the name of the file to hand in.
     """
     import nbformat
 
@@ -100,7 +100,7 @@ def write_notebooks(folder: Path) -> None:
     for path in sorted((ROOT / "exercises").glob("*/*")):
         target = folder / path.name
         if target.exists():
-            raise ValueError(f"two exercises have a file {path.name}: in the browser all are in one folder")
+            raise ValueError(f"two exercises have a file {path.name}: in the browser all files are in one folder")
         if path.suffix != ".ipynb":
             shutil.copy(path, target)
             continue
@@ -148,7 +148,7 @@ def checked(archive: Path) -> Path:
 
 
 def run_jupyter_lite(source: Path) -> None:
-    """Build in the site's own environment: extensions of another one would be copied into the site."""
+    """Build in the site's own environment: extensions of another environment would be copied into the site."""
     (source / "jupyter_lite_config.json").write_text(json.dumps({"LiteBuildConfig": CONFIG}), encoding="utf-8")
     paths = {"JUPYTER_CONFIG_DIR", "JUPYTER_PATH", "JUPYTER_CONFIG_PATH", "PYTHONPATH", "JUPYTER_DATA_DIR"}
     clean = {name: value for name, value in os.environ.items() if name not in paths}

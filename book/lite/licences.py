@@ -21,7 +21,7 @@ KNOWN = {
     "pyodide-kernel": "BSD-3-Clause",
 }
 HEAD = """The exercises in the browser are made of these parts. The text of a wheel's licence is in the wheel, in
-static/pyodide; those of JupyterLite's scripts are in the files third-party-licenses.json beside them.
+static/pyodide; the licences of JupyterLite's scripts are in the files third-party-licenses.json beside them.
 
 """
 

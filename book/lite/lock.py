@@ -61,7 +61,8 @@ def offline(official: dict[str, Any], wheels: list[Path]) -> dict[str, Any]:
 
 
 def online(official: dict[str, Any], wheels: list[Path]) -> dict[str, Any]:
-    """The official distribution with scipy, matplotlib and the rest from its own address; ours from the site."""
+    """The packages of the official distribution (scipy, matplotlib and so on) from its own address, and ours from the
+    site."""
     base = OFFICIAL.format(version=official["info"]["version"])
     found = {
         name: package | {"file_name": base + package["file_name"]} for name, package in official["packages"].items()

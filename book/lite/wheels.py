@@ -83,7 +83,8 @@ def shipped(wheel: Path, folder: Path) -> Path:
 
 
 def empty_wheel(folder: Path, name: str) -> Path:
-    """A wheel without a module: the kernel asks for the name at every start. `import` still says that it is missing."""
+    """A wheel without a module: the kernel asks for a package of this name at every start. `import` still says that it
+    is missing."""
     return write_wheel(folder, name, "1.0.0", ANY, {})
 
 

@@ -22,12 +22,12 @@ from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import Bbox
 
-WIDTH = 4.2  # inches: 403 pixels, shown in the 342 of a phone
+WIDTH = 4.2  # inches: 403 pixels, shown in the 342 pixels of a phone
 LOWEST = 0.75  # the height of a panel as a share of its width, if it becomes wider
-FOR_LABELS = 0.3  # inches added to a panel that is made smaller, since its labels are not
-LARGEST_LEGEND = 0.15  # of its panel
+FOR_LABELS = 0.3  # inches added to a panel that is made smaller, since its labels keep their size
+LARGEST_LEGEND = 0.15  # the share of its panel that a legend may cover
 SMALLEST = 9.5  # points of a tick's label: a little more than 10 pixels on a phone
-MOST_COLUMNS = 4  # with more, it is a table of small pictures
+MOST_COLUMNS = 4  # a figure with more columns is a table of small pictures
 EDGE = 3  # points between a drawing and the edge of its narrow form
 
 

@@ -1,7 +1,8 @@
 """What a student's answer is compared with, and what the student is told.
 
-An assignment's catalogue (`kernelcourse.checking.dual_representation`, say) lists its pieces: the reference, the
-inputs to try, the usual mistakes. A notebook makes `check` from it and passes the student's functions by name:
+An assignment's catalogue (`kernelcourse.checking.dual_representation`, say) lists its pieces, each with a reference,
+inputs to try and the usual mistakes. A notebook makes its `check` from the catalogue and passes the student's functions
+by name:
 
 >>> from kernelcourse.checking import catalogue
 >>> check = catalogue("dual-representation").checks(seed=1)

@@ -21,7 +21,7 @@ def _point_cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def _size_cases(rng: np.random.Generator) -> Iterator[Case]:
-    yield Case((1, 1, 8), "one value, and just room for it")
+    yield Case((1, 1, 8), "a single value, which just fits into the memory")
     yield Case((1_000_000, 1000, 256 * 2**20), "the library's default")
     yield Case((1000, 10, 8000), "blocks that come out even")
     for _ in range(5):
@@ -31,13 +31,13 @@ def _size_cases(rng: np.random.Generator) -> Iterator[Case]:
             (n, columns, 8 * columns * rows + int(rng.integers(0, 8 * columns))), "a last block that is not full"
         )
     columns = int(rng.integers(2, 40))
-    yield Case((5, columns, 3 * 8 * columns - 1), "room for almost one row more")
+    yield Case((5, columns, 3 * 8 * columns - 1), "memory for almost one more row")
     yield Case((13, columns, 3 * 8 * columns), "one row too many for four blocks")
 
 
 def _landmark_cases(rng: np.random.Generator) -> Iterator[Case]:
     def case(n: int, m: int, d: int, label: str = "") -> Case:
-        # Landmarks on a grid, well apart, so that every correct route agrees.
+        # Landmarks on a grid, well apart, so that all correct routes agree.
         Z = np.argwhere(np.ones((3,) * d))[:m] * 2.0 + rng.uniform(-0.3, 0.3, size=(m, d))
         X = np.vstack([Z, rng.uniform(-1, 5, size=(n - m, d))])
         return Case((Gaussian(1.0)(Z), Gaussian(1.0)(X, Z), rng.normal(size=n), float(rng.uniform(0.2, 2))), label)
@@ -202,12 +202,12 @@ _SAME_POINT = (
     "different points."
 )
 _SINGULAR = (
-    "The matrix of your landmarks, K_ZZ, has no inverse for the linear kernel: a landmark is the origin, or one is a "
-    "combination of others. Take fewer landmarks, or different ones."
+    "The matrix of your landmarks, K_ZZ, has no inverse for the linear kernel: a landmark is the origin or a "
+    "combination of other landmarks. Take fewer landmarks, or different ones."
 )
 _SOMETHING_LOST = (
-    "With your landmarks some entry of K_XZ K_ZZ⁻¹ K_ZX differs from that of K = XXᵀ by more than 1e-8. What is the "
-    "rank of K for points with d inputs, and how many landmarks have features that span it?"
+    "With your landmarks some entry of K_XZ K_ZZ⁻¹ K_ZX differs from the entry of K = XXᵀ by more than 1e-8. What is "
+    "the rank of K for points with d inputs, and how many landmarks does it take to span all points?"
 )
 
 
@@ -268,7 +268,7 @@ def three_points_on_a_line():
     return np.array([[1.0], [2.0], [5.0]]), [1]
 
 
-PARAMETERS = {"points": range(6, 11), "landmarks": (2, 3, 4)}  # of the claim; they differ from student to student
+PARAMETERS = {"points": range(6, 11), "landmarks": (2, 3, 4)}  # for the claim; each student has other values
 
 
 PIECES = (
@@ -328,7 +328,7 @@ PIECES = (
         ],
         tolerance=1e-7,
         tolerance_reason="landmarks about two widths apart give systems with a condition number below 1e4, and the "
-        "normal equations square that of K_XZ: 7 digits are left by every route",
+        "normal equations square the condition number of K_XZ: every route leaves 7 digits",
     ),
     Piece(
         "add_block",
@@ -343,8 +343,8 @@ PIECES = (
             ),
             Mistake(
                 mean_of_the_block,
-                "This adds the block's mean. ΦᵀΦ is a sum over all rows, so a longer block must count for more: add "
-                "ΦᵀΦ and Φᵀt as they are.",
+                "This adds means over the rows of the block. ΦᵀΦ is a sum over all rows, so a longer block must count "
+                "for more: add ΦᵀΦ and Φᵀt as they are.",
             ),
         ],
     ),
@@ -393,7 +393,7 @@ PIECES = (
             ),
         ],
         tolerance=1e-12,
-        tolerance_reason="a formula of a few exponentials, each good to 16 digits",
+        tolerance_reason="a formula of a few exponentials, each accurate to 16 digits",
     ),
     Claim(
         "nothing_lost",

@@ -2,7 +2,7 @@
 
 The address of the published book is in the environment variable KERNELCOURSE_BOOK, which the first cell of a released
 notebook sets (`c.StudentCopy.book` in nbgrader_config.py). Without it links lead to a build in `_build/html` above the
-notebook; without both there are none.
+notebook; without either there are no links.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ PAGES = {
     "learned": ("networks/learned-features", "Learned features, learned kernels"),
 }
 
-# For each catalogue: the page for its pieces, the pieces with a better place, and the equations that its hints name.
+# For each catalogue: the page that explains its pieces, the pieces that another page or a single equation explains
+# better, and the equations that its hints cite.
 PLACES: dict[str, tuple[str, dict[str, str], dict[int, str]]] = {
     "dual_representation": (
         "dual",
@@ -251,7 +252,7 @@ def book() -> str:
     published = os.environ.get(VARIABLE, "").strip()
     if published:
         known = published.startswith(("https://", "http://"))
-        return published.rstrip("/") + "/" if known else ""  # any other word switches the links off
+        return published.rstrip("/") + "/" if known else ""  # any other value switches the links off
     here = Path.cwd()
     for steps, folder in enumerate((here, *here.parents)):
         if (folder / BUILD / "index.html").is_file():

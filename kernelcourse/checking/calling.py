@@ -1,4 +1,4 @@
-"""Call a student's function so that nothing it does escapes and everything that matters is recorded."""
+"""Call a student's function, contain whatever it does, and record everything that matters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .values import same
 
 _CHECKING = str(Path(__file__).parent)
 _LIBRARY = str(Path(__file__).parents[1])
-# in a browser everything is below /
+# In a browser Python's prefix is "/". Every path begins with it, so it is left out.
 _INSTALLED = tuple({str(Path(os.__file__).parent), sys.prefix, sys.base_prefix} - {"/"})
 
 
@@ -51,7 +51,7 @@ class Outcome:
 
 
 class Answer(ABC):
-    """A function that runs elsewhere: all that can be done with it is to try it on a case."""
+    """A function that runs elsewhere, in a sandbox for example: it can only be tried on a case."""
 
     @abstractmethod
     def try_on(self, case: Case) -> Outcome:
@@ -79,7 +79,7 @@ def call(function: Callable[..., Any] | Answer, case: Case) -> Outcome:
 
 @contextlib.contextmanager
 def _library_calls_noted(calls: list[str]) -> Iterator[None]:
-    """Note every call that enters the library from outside, under whatever name the student imported it."""
+    """Note every call that enters the library from outside, under whatever name the student imported the function."""
 
     def outside(frame: FrameType | None) -> bool:
         name = frame.f_code.co_filename if frame else ""
@@ -103,7 +103,8 @@ def called(frame: FrameType) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def watched(note: Callable[[FrameType, str, Any], None]) -> Iterator[None]:
-    """In this context `note` receives every call. A profiler that is already running, such as %prun's, goes on."""
+    """In this context `note` receives every call. A profiler that is already running, such as %prun's, keeps
+    running."""
     previous: Any = sys.getprofile()
     if previous is not None and sys.gettrace() is None:
         sys.settrace(note)
@@ -117,7 +118,7 @@ def watched(note: Callable[[FrameType, str, Any], None]) -> Iterator[None]:
         yield
     finally:
         sys.setprofile(previous if callable(previous) else None)
-        if hasattr(previous, "enable"):  # a profiler written in C, beside a debugger
+        if hasattr(previous, "enable"):  # a profiler written in C, which only its own method can start again
             previous.enable()
 
 
@@ -137,7 +138,7 @@ def _message(error: BaseException) -> str:
 def student_line(error: BaseException) -> str:
     """The line of the student's own code where the error came from, or an empty string if it is not known.
 
-    Frames of installed packages and of these checks do not help a student; the deepest of the others does.
+    Frames of installed packages and of these checks do not help a student; the deepest other frame does.
     """
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_students(frame.filename)]
     if not frames or not frames[-1].line:

@@ -55,7 +55,8 @@ def _in_64_bits(array: np.ndarray) -> np.ndarray:
 
 
 def case_generator(seed: int, piece: str, *, hidden: bool) -> np.random.Generator:
-    """The generator of a piece's cases. Each piece has its own, so that no piece shifts the inputs of another.
+    """The generator of a piece's cases. Each piece has its own generator, so that a change in one piece does not change
+    the inputs of another.
 
     Hidden cases also depend on the environment variable KERNELCOURSE_HIDDEN_SEED, which an instructor keeps secret.
     """

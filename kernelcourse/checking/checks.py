@@ -34,7 +34,7 @@ ENDLESS = "endless"
 class Checks:
     """Checks of one assignment. Call it with the student's functions by name; see `kernelcourse.checking`.
 
-    The seed chooses the cases, and `own`, the values of the parameters; see `kernelcourse.checking.variants`.
+    The seed chooses the cases and the values of the parameters, `own`; see `kernelcourse.checking.variants`.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Checks:
         self.own = own_values(choices, self.seed)
         self.pieces = {piece.name: for_seed(piece, choices, self.seed) for piece in pieces}
         self.seconds = seconds_per_piece()
-        self._last: dict[str, Result] = {}  # of the pieces that were tried
+        self._last: dict[str, Result] = {}  # the last result for each piece that was tried
 
     def __call__(self, **answers: Callable[..., Any]) -> Verdict:
         """Compare the answers with the reference; raise `CheckFailed` if none of them is right."""
@@ -60,7 +60,7 @@ class Checks:
         return self._judge(answers, hidden=True)
 
     def passed(self, *pieces: str) -> bool:
-        """Whether the last check of each of these pieces was right."""
+        """Whether each of these pieces was right when it was last checked."""
         return all(piece in self._last and self._last[piece].passed for piece in pieces)
 
     def progress(self) -> Progress:
@@ -89,7 +89,7 @@ class Checks:
         return self._verdict(results)
 
     def examine(self, name: str, answer: Any, *, hidden: bool, thought: int = STEPS) -> Result:
-        """Check one answer; a diagnosis may take `thought` steps."""
+        """Check one answer; a diagnosis may take at most `thought` steps."""
         rng = case_generator(self.seed, name, hidden=hidden)
         return self.pieces[name].examine(answer, rng, hidden=hidden, steps=thought)
 
@@ -125,7 +125,8 @@ class Checks:
                 wrong=1,
                 problem=f"It did not come to an end: stopped after {self.seconds:g} seconds.",
                 details=(("where", line),) if line else (),
-                hint="Which line ends the loop, and does it ever run? If it is only slow: `check.seconds = 60`.",
+                hint="Which line ends the loop, and does it ever run? If your code is only slow, allow more time: "
+                "`check.seconds = 60`.",
                 mistake=ENDLESS,
                 hidden=hidden,
             )
@@ -163,7 +164,7 @@ class Checks:
         )
 
 
-FILE = "checks.py"  # beside the source of an assignment
+FILE = "checks.py"  # a file beside the source of an assignment
 _FOLDER: ContextVar[Path | None] = ContextVar("the folder of an assignment's source", default=None)
 
 
@@ -211,7 +212,7 @@ def has_pieces(notebook: str) -> bool:
     try:
         return hasattr(catalogue(notebook), "PIECES")
     except NoChecks as error:
-        if error.__cause__ is not None:  # there is one, and it is broken
+        if error.__cause__ is not None:  # there is a catalogue, but it is broken
             raise
         return False
 
@@ -225,7 +226,7 @@ def load_checks(path: Path) -> ModuleType:
         return known
     module: Any = ModuleType(name)
     module.__file__ = str(path)
-    sys.modules[name] = module  # where dataclasses look for it
+    sys.modules[name] = module  # dataclasses look for the module there
     try:
         exec(compile(content, str(path), "exec"), module.__dict__)
         pieces = tuple(module.PIECES)

@@ -18,7 +18,7 @@ from .piece import Claim, Mistake, Piece
 
 _SOLVE_TOLERANCE = 1e-8
 _SOLVE_REASON = (
-    "the systems have condition number below 1e4 (lam >= 0.1, entries of order 1), so even an explicit inverse "
+    "the systems have condition numbers below 1e4 (lam >= 0.1, entries of order 1), so even an explicit inverse "
     "keeps more than 8 of the 16 digits"
 )
 
@@ -159,7 +159,7 @@ def mean_over_points(K, t, fold, lams):
     return squares.mean(axis=1)
 
 
-# Piece 2: leave-one-out without leaving (K12)
+# Piece 2: leave-one-out from a single fit (K12)
 
 
 def _leave_one_out(K: Any, t: Any, lam: float) -> np.ndarray:
@@ -387,7 +387,8 @@ PIECES = (
             Mistake(
                 one_after_the_other,
                 "This chooses the width by the mean over all ridges, and the ridge by the mean over all widths. The "
-                "two work together, a wide kernel with a small ridge: look for the smallest entry of the table.",
+                "two depend on each other, as a wide kernel goes with a small ridge: look for the smallest entry of "
+                "the table.",
             ),
         ],
     ),
@@ -399,7 +400,8 @@ PIECES = (
         [
             Mistake(
                 sigma_for_h,
-                "This matches exp(−‖x−z‖²/2h²). Lecture K's width is h, without the 2: exp(−‖x−z‖²/h²), with h² = 2σ².",
+                "This matches exp(−‖x−z‖²/2h²). Lecture K's Gaussian has no factor 2: it is exp(−‖x−z‖²/h²), with h² = "
+                "2σ².",
             ),
             Mistake(
                 constant_missing_in_w,
@@ -408,7 +410,7 @@ PIECES = (
             ),
             Mistake(
                 constants_exchanged,
-                "The constants are exchanged: c₁ belongs to the Gaussian, c₂ to the linear kernel.",
+                "The constants are exchanged: c₁ belongs to the Gaussian and c₂ to the linear kernel.",
             ),
         ],
     ),

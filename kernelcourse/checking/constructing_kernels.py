@@ -17,7 +17,7 @@ from .piece import Claim, Mistake, Piece
 
 
 def _sizes() -> Iterator[tuple[str, int, int]]:
-    """Numbers of points and of columns that matter, each with a label."""
+    """The numbers of points and of columns to try, each with a label."""
     yield "one point, one column", 1, 1
     yield "one point", 1, 3
     yield "one column", 3, 1
@@ -75,7 +75,7 @@ def _square_features(X: Any) -> Any:
 
 
 def _or_the_same_inner_products(got: Any, want: Any) -> Any:
-    """Return the expected features for any three with the same inner products: all of these are right answers."""
+    """Return the expected features if those of the answer have the same inner products: every such answer is right."""
     try:
         features = np.asarray(got, dtype=float)
     except (TypeError, ValueError):
@@ -152,7 +152,7 @@ def _matrix_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case((_rotated(rng, [0.1, 0.5, 1.0, positive]),), "four points")
     for share in (0.3, 0.01, 0.0005):
         lower = float(rng.uniform(0.5, 1))
-        yield Case((np.array([[3.0, lower * (1 + share)], [lower, 3.0]]),), "two points, and not quite symmetric")
+        yield Case((np.array([[3.0, lower * (1 + share)], [lower, 3.0]]),), "two points, not quite symmetric")
 
 
 def _is_psd(K: Any) -> bool:
@@ -421,8 +421,9 @@ _ALREADY_ON_ONE_POINT = (
     "must keep within ‖x‖ ≤ 10, so that none is suspicious on its own. Let several of them work together."
 )
 _NOT_NEGATIVE = (
-    "For your points and numbers the sum of y_n y_m k(x_n, x_m) is not negative. Its linear part is −‖Σ y_n x_n‖²/100: "
-    "choose signs that make y_n x_n add up, and points so far apart that the Gaussian part is little more than Σ y_n²."
+    "For your points and numbers the sum of y_n y_m k(x_n, x_m) is not negative. The linear part of this sum is −‖Σ "
+    "y_n x_n‖²/100: choose signs that make y_n x_n add up, and points so far apart that the Gaussian part is little "
+    "more than Σ y_n²."
 )
 
 
@@ -480,7 +481,7 @@ PIECES = (
             Mistake(
                 highest_power_first,
                 "The powers come highest first, as np.vander gives them. The question asks for x⁰ in column 0 and x^M "
-                "in column M: np.vander has an option for it.",
+                "in column M: np.vander has an option for this order.",
             ),
         ],
     ),
@@ -492,7 +493,7 @@ PIECES = (
         [
             Mistake(
                 root_missing,
-                "This matches (x₁², x₁x₂, x₂²), whose inner product has x₁x₂z₁z₂ once. Expanding (xᵀz)² gives it "
+                "This matches (x₁², x₁x₂, x₂²), whose inner product contains x₁x₂z₁z₂ once. Expanding (xᵀz)² gives it "
                 "twice: the feature needs the factor √2, see eq. (14).",
             ),
             Mistake(
@@ -545,13 +546,13 @@ PIECES = (
         [
             Mistake(
                 symmetry_forgotten,
-                "This is right for symmetric matrices, but a kernel has k(x, z) = k(z, x), and this accepts a K that "
-                "is not symmetric: np.linalg.eigvalsh reads one triangle and takes the other on trust.",
+                "This is right for symmetric matrices, but a kernel has k(x, z) = k(z, x), and this test accepts a K "
+                "that is not symmetric: np.linalg.eigvalsh reads one triangle and takes the other on trust.",
             ),
             Mistake(
                 strictly_positive,
-                "This asks for eigenvalues above 0. Positive semidefinite allows 0: repeated points, or fewer features "
-                "than points, make K singular, and it is a Gram matrix all the same.",
+                "This requires eigenvalues above 0. A positive semidefinite matrix may have the eigenvalue 0: repeated "
+                "points, or fewer features than points, make K singular, and it is a Gram matrix all the same.",
             ),
             Mistake(
                 by_determinant,
@@ -560,7 +561,7 @@ PIECES = (
             ),
             Mistake(
                 by_entries,
-                "This asks whether the entries are ≥ 0. The condition is on yᵀKy for every y, hence on the "
+                "This tests whether the entries are ≥ 0. The condition is on yᵀKy for every y, hence on the "
                 "eigenvalues: [[1, 2], [2, 1]] has positive entries and the eigenvalue −1.",
             ),
         ],
@@ -648,13 +649,13 @@ PIECES = (
             ),
             Mistake(
                 f_on_one_side,
-                "The first two steps are right. In the third, f is on one side only; rule (6.14) has it on both, "
-                "f(x) k f(x′), and k(x, x) comes out as 1; see eq. (17).",
+                "The first two steps are right. In the third, f multiplies one side only; in rule (6.14) it multiplies "
+                "both, f(x) k f(x′), and k(x, x) comes out as 1; see eq. (17).",
             ),
             Mistake(
                 sign_of_f,
-                "The first two steps are right. In the third the exponent of f lost its minus: f(x) = exp(−xᵀx/2σ²) "
-                "tames the growth of exp(xᵀx′/σ²); see eq. (17).",
+                "The first two steps are right. In the third the exponent of f has lost its minus sign: f(x) = "
+                "exp(−xᵀx/2σ²) tames the growth of exp(xᵀx′/σ²); see eq. (17).",
             ),
         ],
     ),
@@ -682,7 +683,7 @@ PIECES = (
         ],
         tolerance=1e-8,
         tolerance_reason="angles up to 2π carry 15 digits and the exponent is at most 8, so even 1 − cos of a "
-        "difference in place of the distance leaves more than 12",
+        "difference in place of the distance leaves more than 12 digits",
     ),
     Piece(
         "plant_kernel",
@@ -692,13 +693,13 @@ PIECES = (
         [
             Mistake(
                 one_forgotten,
-                "This matches k_season · xᵀAx′, without the constant 1. With it, two plants of one season stay alike "
-                "even if their shapes have nothing in common.",
+                "This matches k_season · xᵀAx′, without the constant 1. With the constant, two plants of the same "
+                "season stay similar even if their shapes have nothing in common.",
             ),
             Mistake(
                 season_added,
-                "This adds the season, rule (6.21). We want the same season and then a similar shape: a product, rule "
-                "(6.22).",
+                "This adds the kernel of the season, rule (6.21). We want the same season and then a similar shape: a "
+                "product, rule (6.22).",
             ),
             Mistake(
                 matrix_product,
@@ -715,7 +716,7 @@ PIECES = (
         [
             Mistake(
                 one_feature_an_element,
-                "This has one feature for each element; its inner product is |A ∩ B|. The kernel 2^|A∩B| counts shared "
+                "This has one feature for each element; the inner product is |A ∩ B|. The kernel 2^|A∩B| counts shared "
                 "subsets, so it takes a feature for each of the 2^u subsets; see eq. (18).",
             ),
             Mistake(
@@ -743,8 +744,8 @@ PIECES = (
         [
             Mistake(
                 without_overlaps,
-                "s.count(u) skips occurrences that overlap: it finds 'aa' twice in 'aaaa', where it begins at three "
-                "places. Go through all starting places 0, …, len(s) − p.",
+                "s.count(u) skips occurrences that overlap: it finds 'aa' twice in 'aaaa', although 'aa' begins at "
+                "three places there. Go through all starting places 0, …, len(s) − p.",
             ),
             Mistake(
                 each_string_once,

@@ -26,8 +26,8 @@ class AsDrawn:
 def drawn(
     cases: Callable[[np.random.Generator], Iterable[Case]], rng: np.random.Generator, *, hidden: bool
 ) -> list[Case]:
-    """The cases with their layouts. Hidden ones include every kind once and some kinds twice; the generator decides how
-    many and in which order. So nobody can know how many of them have which answer.
+    """The cases with their layouts. Hidden cases include every kind once and some kinds twice; the generator decides
+    how many and in which order. So nobody can know how many of them have which answer.
     """
     if isinstance(cases, AsDrawn):
         return list(cases(rng))

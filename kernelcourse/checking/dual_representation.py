@@ -22,7 +22,7 @@ _SOLVE_REASON = (
 
 
 def _shapes(rng: np.random.Generator) -> Iterator[tuple[str, np.ndarray]]:
-    """Design matrices of every shape that matters."""
+    """Design matrices of all the shapes to try."""
     yield "one point, one feature", rng.normal(size=(1, 1))
     yield "one point", rng.normal(size=(1, 3))
     yield "one feature", rng.normal(size=(3, 1))
@@ -352,8 +352,8 @@ _WRONG_FORM = (
 )
 _SAME_POINTS = "Two of your points coincide. Choose three different ones, so that all distances count."
 _POSITIVE = (
-    "For your y the sum of y_n y_m k(x_n, x_m) is not negative. All distances are positive, so it takes entries of "
-    "both signs in y to get below zero; the eigenvector of a negative eigenvalue does it at once."
+    "For your y the sum of y_n y_m k(x_n, x_m) is not negative. All distances are positive, so y needs entries of both "
+    "signs to make the sum negative; an eigenvector for a negative eigenvalue is such a y."
 )
 
 
@@ -575,10 +575,13 @@ PIECES = (
         _multiplications,
         _size_cases,
         [
-            Mistake(costs_swapped, "The two are swapped: the primal system is M×M, the dual system N×N."),
-            Mistake(solving_forgotten, "This counts forming the matrices only; solving a system of size s adds s³/3."),
+            Mistake(costs_swapped, "The two counts are swapped: the primal system is M×M and the dual system N×N."),
             Mistake(
-                forming_forgotten, "This counts solving only; each entry of ΦᵀΦ or ΦΦᵀ costs an inner product first."
+                solving_forgotten, "This counts only the forming of the matrices; solving a system of size s adds s³/3."
+            ),
+            Mistake(
+                forming_forgotten,
+                "This counts only the solving; each entry of ΦᵀΦ or ΦΦᵀ costs an inner product first.",
             ),
         ],
     ),
@@ -604,7 +607,8 @@ PIECES = (
             Mistake(distance_not_squared, "This matches exp(−‖x−z‖/2σ²): the distance in the Gaussian is squared."),
             Mistake(
                 two_forgotten,
-                "This matches exp(−‖x−z‖²/σ²): the factor 2 of 2σ² is missing. (Lecture K's width h has no 2.)",
+                "This matches exp(−‖x−z‖²/σ²): the factor 2 of 2σ² is missing. (Lecture K's form, with h, has no "
+                "factor 2.)",
             ),
             Mistake(
                 identity_missing_kernel,

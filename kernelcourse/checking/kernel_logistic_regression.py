@@ -44,7 +44,7 @@ def _step(rng: np.random.Generator, K: np.ndarray, lam: float) -> float:
 
 
 def _weights(rng: np.random.Generator, A: np.ndarray) -> np.ndarray:
-    """Weights with predictions of at most 6, where log(1 - s) still has its digits however it is computed."""
+    """Weights with |f| at most 6 at every point, so that log(1 - s) is accurate however it is computed."""
     weights = rng.normal(size=(A.shape[1],))
     weights *= 6 / max(6.0, float(np.abs(A @ weights).max()))
     return weights
@@ -220,16 +220,16 @@ def all_weights_shrunk(K, y, order, step, lam):
 
 _WRONG_FORM = (
     "Return three vectors of the same length: x, at least four different numbers between −10 and 10; y, labels 0 and "
-    "1; a, a finite weight for each point."
+    "1; and a, a finite weight for each point."
 )
 _ONE_THRESHOLD = (
     "Sorted by x, your labels change fewer than three times: that is too easy. The claim is about classes "
     "that alternate along the line, as 0, 1, 0, 1 do."
 )
 _WRONG_SIDE = (
-    "Your f = Ka does not have the right sign at every point: it must be positive where y = 1, negative where y = 0. "
-    "At a point on the wrong side the cross-entropy grows as a is scaled up; at f = 0 it stays log 2. Labels 0 need "
-    "negative weights; one way is to solve K a = 2y − 1."
+    "Your f = Ka does not have the right sign at every point: it must be positive where y = 1 and negative where y = "
+    "0. At a point on the wrong side the cross-entropy grows as a is scaled up; at f = 0 it stays log 2. Points with "
+    "the label 0 need negative weights; one way is to solve K a = 2y − 1."
 )
 
 
@@ -297,7 +297,7 @@ PIECES = (
             ),
             Mistake(
                 labels_swapped,
-                "This matches the cost of the swapped labels 1 − y. In eq. (2) a point with y = 1 pays −log s(f), "
+                "This matches the cost of the swapped labels 1 − y. In eq. (2) a point with y = 1 pays −log s(f), and "
                 "one with y = 0 pays −log(1 − s(f)).",
             ),
         ],
@@ -326,7 +326,8 @@ PIECES = (
             Mistake(
                 gradient_in_a,
                 "This matches a step along the gradient with respect to a, which has one more factor K. The step that "
-                "has the effect of eq. (3) on w = Φᵀa leaves it out: multiply your bracket by Φᵀ and compare.",
+                "has the effect of eq. (3) on w = Φᵀa does not have this factor: multiply your bracket by Φᵀ and "
+                "compare.",
             ),
             Mistake(
                 penalty_of_the_values,
@@ -342,7 +343,7 @@ PIECES = (
         [
             Mistake(
                 point_after_point,
-                "This updates the weights one after another, each with the new values of those before it. That is a "
+                "This updates the weights one after another, each with the new values of the earlier ones. That is a "
                 "method too, but batch gradient descent computes s(Ka) once for all points and then changes all of a: "
                 "that is one dual step.",
             ),

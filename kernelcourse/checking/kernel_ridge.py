@@ -23,7 +23,7 @@ _SOLVE_REASON = (
 
 
 def _shapes(rng: np.random.Generator) -> Iterator[tuple[str, np.ndarray]]:
-    """Points of every shape that matters, far from the origin so that centring counts."""
+    """Points in arrays of all the shapes to try, far from the origin so that centring matters."""
     yield "one point, one input", rng.normal(size=(1, 1)) + 2
     yield "one point", rng.normal(size=(1, 3)) + 1
     yield "one input", rng.normal(size=(3, 1)) + 1
@@ -220,7 +220,7 @@ def entries_to_the_power(X, Z, p):
 
 def _exponent_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case((np.array([int(rng.integers(1, 4))]), 4), "one input")
-    yield Case((np.array([1, 1]), 2), "the mixed term of the lecture")
+    yield Case((np.array([1, 1]), 2), "the lecture's mixed term")
     yield Case((np.array([0, 2, 0]), 2), "a pure square")
     yield Case((np.zeros(3, dtype=int), int(rng.integers(2, 6))), "the constant")
     for d in (2, 3, 4, 5):
@@ -441,8 +441,8 @@ PIECES = (
             ),
             Mistake(
                 targets_left_alone,
-                "X is right, but y is not centred. Both are: y_i − mean(y). Otherwise the penalised bias would have to "
-                "carry the mean.",
+                "X is right, but y is not centred. Centre y too, as y_i − mean(y). Otherwise the penalised bias would "
+                "have to carry the mean.",
             ),
             Mistake(
                 one_mean_for_all_inputs,
@@ -458,7 +458,7 @@ PIECES = (
         [
             Mistake(
                 own_mean_for_the_test_points,
-                "The test points were centred by their own mean. They must be moved as the training points were, by "
+                "The test points were centred by their own mean. They must be shifted as the training points were, by "
                 "the mean of X: a single test point would otherwise always be at 0.",
             ),
             Mistake(
@@ -529,7 +529,8 @@ PIECES = (
         [
             Mistake(
                 w_with_lambda_of_lecture_s,
-                "This minimises the sum of squares plus λ‖w‖². Lecture K has their mean, so the diagonal gets nλ.",
+                "This minimises the sum of squares plus λ‖w‖². Lecture K has the mean of the squares, so nλ is added "
+                "to the diagonal.",
             ),
             Mistake(
                 dimension_for_n,
@@ -577,12 +578,13 @@ PIECES = (
         [
             Mistake(
                 one_forgotten,
-                "This is (xᵀz)^p, whose features have degree exactly p. The 1 in (xᵀz + 1)^p brings in the lower ones.",
+                "This is (xᵀz)^p, whose features have degree exactly p. The 1 in (xᵀz + 1)^p brings in the lower "
+                "degrees.",
             ),
             Mistake(
                 one_after_the_power,
-                "This is (xᵀz)^p + 1: a constant and the degree p, and nothing in between. Add 1 first, then take the "
-                "power.",
+                "This is (xᵀz)^p + 1: a constant and the terms of degree p, with nothing in between. Add 1 first, then "
+                "take the power.",
             ),
             Mistake(
                 entries_to_the_power,

@@ -112,7 +112,7 @@ _XOR_TIE = (
 )
 _XOR_WRONG = (
     "At one of the corners the answer is not that of XOR. Build it from two questions: is at least one input +1? Is at "
-    "least one input −1? XOR is +1 if both say yes, so the vote must be negative if one of them says no."
+    "least one input −1? XOR is +1 if both answers are yes, so the vote must be negative if one of them is no."
 )
 
 
@@ -253,8 +253,8 @@ def activation_of_the_kernel(X, Z, W1, b1):
 # Piece 6: the claim that training solves XOR from any start
 
 _START_FORM = (
-    "Return four arrays for 2 to 20 hidden units m: W1 of shape (2, m), b1 (m,), W2 (m, 2) and b2 (2,), with entries "
-    "between -1000 and 1000."
+    "Return four arrays for a number m of hidden units from 2 to 20: W1 of shape (2, m), b1 (m,), W2 (m, 2) and b2 "
+    "(2,), with entries between -1000 and 1000."
 )
 _NOTHING_AT_ALL = (
     "With W1 = 0 the network does not look at its inputs. That start is indeed stuck, but give W1 at least one entry "
@@ -320,8 +320,8 @@ PIECES = (
             ),
             Mistake(
                 votes_without_sign,
-                "The perceptrons' outputs lost their sign(·): without it the pool is linear in x, a single perceptron "
-                "with the weights Wᵀv. Each of them votes +1 or −1.",
+                "The perceptrons' outputs are missing their sign(·): without it the pool is linear in x, a single "
+                "perceptron with the weights Wᵀv. Each of them votes +1 or −1.",
             ),
         ],
     ),
@@ -414,7 +414,7 @@ PIECES = (
         ],
         tolerance=1e-8,
         tolerance_reason="scores of order 1 go through exp and tanh, which keep 15 digits; the sums over a few points "
-        "leave more than 8 whatever their order",
+        "leave more than 8 digits whatever their order",
     ),
     Piece(
         "learned_kernel",

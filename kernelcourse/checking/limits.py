@@ -24,11 +24,12 @@ _TICK = 0.1
 
 
 class TookTooLong(BaseException):
-    """The time is up. It is not an `Exception`: an answer that catches those must not catch this."""
+    """The time is up. It is not an `Exception`: an answer that catches every `Exception` must not catch this."""
 
 
 def own_time() -> float:
-    """Processor seconds of this thread. A browser has no such clock, and its Python is about ten times slower."""
+    """Processor seconds of this thread. In a browser, which cannot measure them, a tenth of the elapsed time: Python is
+    about ten times slower there."""
     return time.thread_time() if hasattr(time, "thread_time") else time.monotonic() / 10
 
 

@@ -66,7 +66,8 @@ def _perceptron_cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def _takes_several_epochs(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """A Gram matrix and labels for which the perceptron needs time, so that its usual mistakes can be told apart."""
+    """A Gram matrix and labels for which the perceptron needs several epochs, so that the usual mistakes can be told
+    apart."""
     while True:
         K, y = Gaussian(1.0)(rng.normal(size=(n, 2))), _labels(rng, n)
         fit = perceptron.kernel_perceptron(K, y, max_epochs=20)
@@ -254,26 +255,27 @@ def mean_of_the_labels(labels):
 def _soft_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case((rng.uniform(0, 4, size=(2, 1)), np.array([-1]), 1.0), "one training point")
     yield Case((*_clear_votes(rng, 1, 4, 1.0), 1.0), "one new point")
-    # Three against one win if exp(-gap / 2 sigma**2) > 1/3. The smaller gap is small enough even without the 2, the
-    # larger one is not.
+    # Three points outvote a nearer one if exp(-gap / (2 sigma**2)) > 1/3. The smaller gap is small enough even without
+    # the factor 2, the larger one only with it.
     gaps = np.array([[rng.uniform(0.3, 0.8)], [rng.uniform(1.3, 2.0)]])
     D = rng.uniform(0.5, 1) + gaps * [0, 1, 1, 1]
     yield Case((D, np.array([1, -1, -1, -1]), 1.0), "one near point against three")
     yield Case((np.sort(rng.permutation(9)[:5])[None, :], np.array([-1, 1, 1, -1, 1]), 0.01), "whole numbers")
     yield Case((*_clear_votes(rng, 2, 5, 3.0), 3.0), "a wide kernel")
     D = np.vstack([rng.uniform(0.1, 0.2, size=(1, 4)), rng.uniform(2, 4, size=(2, 4))])
-    D[:, 2] /= 2  # the nearest point, by much more than sigma
+    D[:, 2] /= 2  # this point is the nearest by much more than sigma
     yield Case((D, np.array([1, 1, -1, 1]), 0.005), "a narrow kernel")
     yield Case((*_clear_votes(rng, 4, 6, 0.8), 0.8))
-    # The same three against one, on both sides of their limit 2 sigma**2 log(3): only the right width passes both.
+    # Again three points against one, with a gap just below and a gap just above the limit 2 sigma**2 log(3): only the
+    # right width gives the right label in both rows.
     for sigma in (float(rng.uniform(1.6, 2.4)), float(rng.uniform(0.4, 0.6))):
         gaps = 2 * sigma**2 * np.log(3) * np.array([[0.85], [1.2]])
         D = rng.uniform(0.5, 1) + gaps * [0, 1, 1, 1]
-        yield Case((D, np.array([1, -1, -1, -1]), sigma), "three points that just win, and just lose")
+        yield Case((D, np.array([1, -1, -1, -1]), sigma), "three points that just win or just lose the vote")
 
 
 def _clear_votes(rng: np.random.Generator, m: int, n: int, sigma: float) -> tuple[np.ndarray, np.ndarray]:
-    """Squared distances and labels for which no soft vote is close."""
+    """Squared distances and labels for which every soft vote is far from a tie."""
     y = _labels(rng, n)
     rows: list[np.ndarray] = []
     while len(rows) < m:
@@ -285,7 +287,7 @@ def _clear_votes(rng: np.random.Generator, m: int, n: int, sigma: float) -> tupl
 
 def _soft_label(D: Any, y: Any, sigma: float) -> Any:
     D = np.asarray(D, dtype=float)
-    nearer = np.sqrt(D - D.min(axis=1, keepdims=True))  # a common factor of a row's terms does not change its sign
+    nearer = np.sqrt(D - D.min(axis=1, keepdims=True))  # a common factor does not change the sign of a row's sum
     K = [Gaussian(sigma)([[0.0]], row[:, None])[0] for row in nearer]
     return np.sign(neighbors.soft_neighbors(K, y))
 
@@ -316,7 +318,7 @@ def _report_cases(rng: np.random.Generator) -> Iterator[Case]:
     for label, m, n in (("one test point", 1, 4), ("repeated points", 4, 4), ("", 8, 6)):
         X, Z = rng.normal(size=(n, 2)), rng.normal(size=(m, 2))
         X = X[np.arange(n) // 2] if label == "repeated points" else X
-        alpha = rng.permutation(np.arange(n))  # with a point that was never a mistake, and several repeated ones
+        alpha = rng.permutation(np.arange(n))  # one point was never a mistake, and several were mistakes more than once
         yield Case((Gaussian(1.0)(Z, X), alpha, np.sign(X[:, 0]).astype(int), rng.choice([-1, 1], size=m)), label)
 
 
@@ -346,9 +348,9 @@ _EVEN = (
     "Your kappa is even. True, the sum of the votes can then be 0; but the claim is about odd kappa, where it cannot. "
     "Look at the other gap in algorithm 2: which point is the argmin?"
 )
-_SAME_POINTS = "Two of your training points coincide. The claim breaks without that: choose different points."
+_SAME_POINTS = "Two of your training points coincide. The claim can be broken without that: choose different points."
 _ONE_ANSWER = (
-    "Here algorithm 2 gives one answer, in whatever order the points are listed. You need points of both labels at "
+    "Here algorithm 2 gives the same answer in whatever order the points are listed. You need points of both labels at "
     "exactly the same distance from x, so many that not all are among the kappa nearest, and a vote that they decide."
 )
 
@@ -411,7 +413,7 @@ PIECES = (
         [
             Mistake(
                 labels_forgotten,
-                "This is Σ α_i k(x_i, x): the labels are missing. A mistake on a point of class −1 must count for −1; "
+                "This is Σ α_i k(x_i, x): the labels are missing. A mistake on a point of class −1 must count as −1; "
                 "the score is Σ α_i y_i k(x_i, x).",
             ),
             Mistake(
@@ -440,7 +442,7 @@ PIECES = (
             Mistake(
                 labels_missing_in_the_sum,
                 "This matches y_i Σ α_j k(x_j, x_i): inside the sum the labels y_j are missing. In line 4 of algorithm "
-                "1 point j counts with α_j y_j.",
+                "1 point j has the coefficient α_j y_j.",
             ),
             Mistake(
                 scores_once_an_epoch,
@@ -515,7 +517,7 @@ PIECES = (
         [
             Mistake(
                 ties_to_the_larger_index,
-                "Of points at the same distance this takes the one with the larger index first. Our rule takes the "
+                "Among points at the same distance this takes the one with the larger index first. Our rule takes the "
                 "smaller index first, as a stable sort does: np.argsort(..., kind='stable').",
             ),
             Mistake(
@@ -569,7 +571,7 @@ PIECES = (
             Mistake(
                 one_shift_for_all_rows,
                 "A good idea: the smallest distance is subtracted before exp. But it is the smallest of the whole "
-                "matrix; rows of points farther away still round to 0. Take the smallest of each row.",
+                "matrix; in the rows of points farther away all terms still round to 0. Take the smallest of each row.",
             ),
             Mistake(
                 two_of_the_width_missing,
@@ -582,7 +584,8 @@ PIECES = (
                 "the nearest: sum y_i k(x, x_i) over all of them.",
             ),
         ],
-        tolerance_reason="the answers are -1 and 1, and no soft vote is closer than 1 % of its terms",
+        tolerance_reason="the answers are -1 and 1, and every soft vote is farther from 0 than 1 % of the sum of its "
+        "weights",
     ),
     Piece(
         "report",
@@ -597,7 +600,7 @@ PIECES = (
             ),
             Mistake(
                 zero_score_is_right,
-                "A test point with score exactly 0 counts as right here. It has no label: it is an error for both "
+                "A test point with a score of exactly 0 counts as right here. It has no label: it is an error for both "
                 "classes, y f(x) ≤ 0.",
             ),
             Mistake(

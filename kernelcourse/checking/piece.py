@@ -174,7 +174,7 @@ class Piece:
         return list(inspect.signature(self.reference).parameters)
 
     def _details(self, outcome: Outcome, want: Any) -> tuple[tuple[str, str], ...]:
-        """The input, the expected value and the received one, with their names, as rows of a table."""
+        """The input, the expected value and the received value, with their names, as rows of a table."""
         rows = [(name, shown(arg)) for name, arg in zip(self.argument_names(), outcome.case.args, strict=True)]
         places = digits(outcome.value, want)
         rows.append(("expected", shown(want, places)))
@@ -237,7 +237,7 @@ def _without_nan(value: Any) -> Any:
 
 
 def _nudge(mistake: Mistake | None, diagnosis: Diagnosis | None) -> str:
-    """The first step: where to look. If this is not known for a catalogued mistake, its hint begins at once."""
+    """The first step: where to look. If this is not known for a catalogued mistake, the beginning of its hint."""
     if diagnosis:
         return diagnosis.nudge
     return _beginning(mistake.hint) if mistake else ""
@@ -262,7 +262,7 @@ def _cannot_be_judged(piece: Piece | Claim, outcomes: Sequence[Outcome], hidden:
         problem = f"It calls {used[0].removesuffix('.__post_init__').removesuffix('.__init__')}."
         hint = (
             "The library can do this already; here you write it yourself, with numpy alone. "
-            "Do compare with the library once yours runs."
+            "Once your function runs, do compare it with the library's."
         )
         mistake = CALLED_THE_LIBRARY
     if not problem:

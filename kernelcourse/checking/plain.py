@@ -21,9 +21,9 @@ import numpy as np
 from .values import Frame, Sparse, by_value
 
 DEEPEST = 16  # lists within lists
-MOST = 200_000  # values in one message; arrays count as one
+MOST = 200_000  # values in one message; an array counts as one value
 LARGEST = 32_000_000  # bytes of one message
-_ENTRIES = 1_000  # of a dict: an attacker who chooses the keys can make them all collide
+_ENTRIES = 1_000  # in a dict or a set: an attacker who chooses the keys can make them all collide
 _NUMBERS = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"}
 
 
@@ -68,7 +68,7 @@ def unknown(kind: str) -> Unknown:
 
 
 def encode(value: Any, depth: int = 0) -> Any:
-    """The value as JSON; of what is not plain only the type is named."""
+    """The value as JSON; a value that is not plain is represented by the name of its type."""
     if value is None or type(value) in (bool, str):
         return value
     value = by_value(value)
@@ -167,7 +167,7 @@ class _Decoder:
     def _texts(self, code: dict[str, Any]) -> np.ndarray:
         texts = [readable(text, LARGEST) for text in code["texts"] if type(text) is str]
         self.left -= len(texts)
-        longest = max(map(len, texts), default=1)  # every entry of the array takes that much memory
+        longest = max(map(len, texts), default=1)  # every entry of the array takes as much memory as the longest one
         if self.left < 0 or len(texts) != len(code["texts"]) or 4 * longest * len(texts) > LARGEST:
             raise NotPlain("not an array of texts")
         return np.array(texts, dtype=f"U{max(longest, 1)}").reshape(_shape(code))

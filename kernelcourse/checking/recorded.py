@@ -58,7 +58,9 @@ class RecordedCatalogue:
     def checks(self, seed: int) -> Checks:
         """The checks of this assignment, if the notebook has the seed that they were recorded for."""
         if seed != self.seed:
-            raise NoChecks(f"these checks are for the seed {self.seed}, not {seed}: take both files from one release")
+            raise NoChecks(
+                f"these checks are for the seed {self.seed}, not {seed}: take both files from the same release"
+            )
         return RecordedChecks(self)
 
 
@@ -71,7 +73,7 @@ class RecordedChecks(Checks):
 
     def examine(self, name: str, answer: Any, *, hidden: bool, thought: int = STEPS) -> Result:
         if hidden and name not in self.secret:
-            raise NoChecks(f"the hidden inputs of {name} are not here: they come in a file *{HIDDEN_ENDING}")
+            raise NoChecks(f"the hidden inputs of {name} are not here: they are in a separate file, *{HIDDEN_ENDING}")
         if hidden:
             return Checks(self.secret.values(), seed=self.seed).examine(name, answer, hidden=True)
         return super().examine(name, answer, hidden=False, thought=thought)

@@ -52,7 +52,7 @@ class Result:
         if self.passed:
             return f"✓ {self.piece}: right{f' on {inputs}' if self.cases > 1 else ''} {points}"
         some = self.cases > 1 and self.wrong < self.cases
-        # not for hidden inputs: an answer could choose the number in order to tell what they are
+        # not for hidden inputs: an answer could use this number to tell the student what they are
         count = f", wrong on {self.wrong} of {inputs}" if some and not self.hidden else ""
         return f"✗ {self.piece}: not right yet{count} {points}"
 
@@ -165,7 +165,7 @@ def shown(value: Any, digits: int = 5) -> str:
         return f"{text}  shape {value.shape}{dtype}" if value.ndim else text
     if isinstance(value, (float, np.floating)):
         return f"{value:.{digits + 1}g}"
-    return repr(value).replace(", dtype=int64", "")[:300]  # added by numpy in a browser
+    return repr(value).replace(", dtype=int64", "")[:300]  # numpy adds this in a browser
 
 
 class Verdict:

@@ -194,7 +194,7 @@ def sum_of_residuals(alpha, K, y, gamma, eta):
 # Piece 6: the claim that the closed form is the only solution
 
 _WRONG_FORM = (
-    "Return three things: X, 2 to 100 points as the rows of an (n, d) array; y, a target for each; alpha, a "
+    "Return three things: X, 2 to 100 points as the rows of an (n, d) array; y, a target for each; and alpha, a "
     "coefficient for each. All entries must lie between −1000 and 1000."
 )
 _SAME_POINTS = (
@@ -207,8 +207,8 @@ _CLOSED_FORM = (
 )
 _ANOTHER_FUNCTION = (
     "Your coefficients differ from the closed form, but so does your function, and only one function minimises R. "
-    "The difference v of the two has to satisfy Kv = 0: for the linear kernel, Σ v_i x_i = 0. That takes points that "
-    "are linearly dependent."
+    "The difference v between your coefficients and the closed form has to satisfy Kv = 0: for the linear kernel, Σ "
+    "v_i x_i = 0. That requires points that are linearly dependent."
 )
 
 
@@ -321,12 +321,12 @@ PIECES = (
         [
             Mistake(
                 mean_first,
-                "This sets b to the mean of the targets and fits the rest. The best b is the mean of t − Ka, which "
-                "depends on a: solve for both at once, with the two conditions from eq. (4).",
+                "This sets b to the mean of the targets and fits a to the rest. The best b is the mean of t − Ka, "
+                "which depends on a: solve for both at once, with the two conditions from eq. (4).",
             ),
             Mistake(
                 mean_of_what_is_left,
-                "This fits a without an offset and then takes b from what is left. With b in the model a different a "
+                "This fits a without an offset and then takes b from the residuals. With b in the model a different a "
                 "is better: solve for both at once, with the two conditions from eq. (4).",
             ),
             Mistake(

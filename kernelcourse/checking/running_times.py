@@ -28,7 +28,7 @@ def _feature_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case((int(rng.integers(2, 9)), 0), "degree 0: the constant alone")
     yield Case((100, 4), "the lecture's example")
     yield Case((2, 2))
-    for _ in range(4):  # too large for a table of answers
+    for _ in range(4):  # too many possible inputs for a table of answers
         yield Case((int(rng.integers(2, 400)), int(rng.integers(2, 6))))
 
 
@@ -279,7 +279,7 @@ PIECES = (
             ),
             Mistake(
                 only_degree_p,
-                "These are the monomials of degree exactly p. The features hold all degrees 0, 1, …, p: that is like "
+                "These are the monomials of degree exactly p. The features have all degrees 0, 1, …, p: that is like "
                 "one more variable, the constant 1, so d + 1 variables at degree exactly p.",
             ),
         ],
@@ -310,7 +310,7 @@ PIECES = (
         [
             Mistake(
                 primal_remembers_points,
-                "The primal count must not contain n: after training it knows w, and a prediction is one inner product "
+                "The primal count must not contain n: after training w is known, and a prediction is one inner product "
                 "of D entries, wᵀΦ(z).",
             ),
             Mistake(
@@ -333,12 +333,12 @@ PIECES = (
             ),
             Mistake(
                 lectures_rule,
-                "This is the lecture's rule, more than D/d training and test points. The rule is necessary, but with n "
-                "just above D/d it takes many more: solve 2nD + 2Dm < 2ndm for m.",
+                "This is the lecture's rule: more than D/d training points and test points. The rule is necessary, but "
+                "with n just above D/d it takes many more test points: solve 2nD + 2Dm < 2ndm for m.",
             ),
             Mistake(
                 tie_counts,
-                "Where m = nD/(nd − D) is a whole number both ways cost the same there, and the next m is the first "
+                "If m = nD/(nd − D) is a whole number, both ways cost the same at this m, and the next m is the first "
                 "with fewer operations: compare strictly.",
             ),
         ],
@@ -351,8 +351,8 @@ PIECES = (
         [
             Mistake(
                 as_without_the_trick,
-                "n < D is the break-even point without the trick. With it K costs n²d and not n²D, so the kernel "
-                "stays cheaper for a while beyond n = D: compare n²d + n³/3 with nD² + D³/3.",
+                "n < D is the break-even point without the trick. With the trick K costs n²d and not n²D, so the "
+                "kernel stays cheaper for a while beyond n = D: compare n²d + n³/3 with nD² + D³/3.",
             ),
             Mistake(
                 first_that_does_not_pay,
@@ -394,8 +394,8 @@ PIECES = (
         [
             Mistake(
                 every_point_every_time,
-                "This counts n evaluations for every check. A point that was never a mistake has coefficient 0 and "
-                "needs none: a check costs |L|, the length of the list at that moment.",
+                "This counts n evaluations for every check. A point that was never a mistake has the coefficient 0 and "
+                "needs no evaluation: a check costs |L|, the length of the list at that moment.",
             ),
             Mistake(
                 repeats_on_the_list,

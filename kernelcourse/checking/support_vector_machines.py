@@ -35,7 +35,7 @@ def _lam(rng: np.random.Generator) -> float:
 
 
 def _in_the_box(rng: np.random.Generator, n: int, lam: float) -> np.ndarray:
-    """Coefficients of every kind: at 0, at C and between."""
+    """Coefficients of every kind: at 0, at C and in between."""
     return svm.C_from_lam(lam, n=n) * np.clip(rng.uniform(-0.5, 1.5, size=n), 0, 1)
 
 
@@ -96,7 +96,7 @@ def _step_cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def _training_cases(rng: np.random.Generator) -> Iterator[Case]:
-    close = np.array([[2, 1], [1, 2]])  # the second step has to see what the first has done, far from the box's ends
+    close = np.array([[2, 1], [1, 2]])  # the second step depends on the first, and both end well inside the box
     yield Case((close, np.array([1, 1]), float(rng.uniform(0.02, 0.05)), 1), "two points close to each other")
     for epochs, (label, Phi, y) in enumerate(_problems(rng), start=1):
         yield Case((Phi @ Phi.T, y, _lam(rng), epochs), label)
@@ -194,7 +194,7 @@ def old_value_forgotten(alpha, K, y, lam, i):
 
 def _train(K: Any, y: Any, lam: float, epochs: int) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns that so few epochs do not reach the optimum
+        warnings.simplefilter("ignore")  # the library warns that so few epochs do not reach the optimum
         return svm.kernel_svm_by_the_book(K, y, lam=lam, gap=1e-300, max_epochs=epochs).alpha
 
 
@@ -223,7 +223,7 @@ def dual_on_another_scale(alpha, K, y, lam):
 
 _WRONG_FORM = (
     "Return three things: X, 2 to 100 points as the rows of an (n, d) array with entries between −10 and 10; y, a "
-    "label −1 or +1 for each; lam, a number from 0.0001 to 100."
+    "label −1 or +1 for each; and lam, a number from 0.0001 to 100."
 )
 _ONE_CLASS = "All your labels are equal. Take points of both classes, so that there is something to separate."
 _NONE_INSIDE = (
@@ -232,7 +232,7 @@ _NONE_INSIDE = (
 )
 _NONE_ON_IT = (
     "There is a support vector inside the margin, but none lies on it: λ is so large that no point reaches "
-    "y f(x) = 1. Lower λ until the well-behaved points do."
+    "y f(x) = 1. Lower λ until the well-behaved points reach it."
 )
 
 
@@ -283,7 +283,7 @@ PIECES = (
         [
             Mistake(
                 perceptron_losses,
-                "This matches the perceptron's loss max(0, −y f). The hinge asks for more than the right side: a "
+                "This matches the perceptron's loss max(0, −y f). The hinge loss demands more than the right sign: a "
                 "margin of 1, max(0, 1 − y f); see eq. (2).",
             ),
             Mistake(
@@ -306,7 +306,7 @@ PIECES = (
             Mistake(
                 penalty_without_labels,
                 "This matches the penalty λ αᵀKα. The coefficients of f are α_j y_j, so ‖f‖² = αᵀD_yKD_yα: the labels "
-                "belong to the penalty, too; see eq. (2).",
+                "belong in the penalty too; see eq. (2).",
             ),
         ],
     ),
@@ -323,8 +323,8 @@ PIECES = (
             ),
             Mistake(
                 undecided,
-                "This returns 0 where f(x) = 0, as np.sign does, but 0 is not a label. A tie counts as +1 here: ask "
-                "for f(x) ≥ 0.",
+                "This returns 0 where f(x) = 0, as np.sign does, but 0 is not a label. A tie counts as +1 here: test "
+                "whether f(x) ≥ 0.",
             ),
         ],
     ),
@@ -378,8 +378,8 @@ PIECES = (
             Mistake(
                 all_at_once,
                 "This computes all y_i f(x_i) once for a pass and then changes all α_i together. They should change "
-                "one after another: each step of eq. (4) sees the f that the earlier steps have made. (Together they "
-                "overshoot.)",
+                "one after another: each step of eq. (4) uses the f that the earlier steps have produced. (Together "
+                "they overshoot.)",
             ),
         ],
         tolerance_reason="a step never increases an error in f, so rounding errors of 1e-16 do not grow on the way",

@@ -1,4 +1,4 @@
-"""Copy, compare and measure plain values, whatever they are made of.
+"""Copy, compare and measure plain values of every type.
 
 Sparse matrices and data frames are recognised by the name of their class and kept as a `Sparse` or a `Frame`, so that
 neither scipy nor pandas is imported unless a function is to be called with one.
@@ -47,7 +47,7 @@ class Frame:
 
     def made(self) -> Any:
         """The data frame as a pandas object."""
-        pd = import_module("pandas")  # not a requirement: a caller who passes a data frame has it
+        pd = import_module("pandas")  # pandas is not a requirement: a caller who passes a data frame has it
 
         data = {i: pd.Series(fresh(column), index=self.index) for i, column in enumerate(self.data)}
         for i, kind in enumerate(self.kinds):

@@ -25,7 +25,7 @@ import numpy as np
 
 from .piece import Claim, Mistake, Piece
 
-_MOST = 12  # other variants that an answer is compared with
+_MOST = 12  # the largest number of other students' variants that an answer is compared with
 
 
 def own_values(parameters: Mapping[str, Sequence[Any]], seed: int) -> dict[str, Any]:
@@ -125,4 +125,4 @@ def _of_others(piece: Piece, parameters: Mapping[str, Sequence[Any]], own: Mappi
     for other in [one for one in others if one != mine][:_MOST]:
         wrong = bound(piece.reference, other)
         wrong.__name__ = f"right for {in_words(other)}"
-        yield Mistake(wrong, f"This is right for {in_words(other)}: take the numbers of your own notebook.")
+        yield Mistake(wrong, f"This is right for {in_words(other)}: use the numbers from your own notebook.")

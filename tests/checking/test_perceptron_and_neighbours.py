@@ -196,7 +196,7 @@ def test_junk_for_the_claim_is_a_wrong_answer_and_no_crash(junk):
     ],
 )
 def test_a_tie_has_to_decide_the_vote(witness):
-    with pytest.raises(CheckFailed, match="one answer, in whatever order"):
+    with pytest.raises(CheckFailed, match="the same answer in whatever order"):
         perceptron_and_neighbours.checks(1)(depends_on_the_order=lambda: witness)
 
 

@@ -74,7 +74,7 @@ MEANINGS = {
     "features": "a feature map, such as `LandmarkFeatures` or the result of `random_fourier`",
     "folds": "pairs of training and held-out indices, as returned by `k_fold`",
     "frequencies": "the frequencies",
-    "gamma": "the factor of the squared norm beside the mean of the losses",
+    "gamma": "the factor of the squared norm, which is added to the mean of the losses",
     "gap": "the relative duality gap at which to stop",
     "grams": "Gram matrices (n, n), one per kernel",
     "grid_search.grid": "the values to try, by the parameter's name",
@@ -91,7 +91,7 @@ MEANINGS = {
     "kernels": "the kernels to choose from",
     "labels": "(n,): classes, numbered from 0",
     "vote.labels": "(m, kappa): the labels of the neighbours, the nearest first",
-    "lam": "the factor of the squared norm beside the mean of the losses",
+    "lam": "the factor of the squared norm, which is added to the mean of the losses",
     "landmarks": 'how they are chosen: "uniform", "kmeans++" or "leverage"',
     "larger_is_better": "whether the metric is a score; by default only the estimator's own is",
     "layers": "the layers, from the inputs to the outputs",
@@ -339,7 +339,7 @@ def _message(node: ast.expr, own_name: str) -> str:
 
 
 def checked(value: Any) -> bool:
-    """Whether it checks its arguments and refuses others."""
+    """Whether a function or class checks its arguments and refuses invalid ones."""
     return bool(checks(value))
 
 

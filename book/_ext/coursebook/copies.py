@@ -74,7 +74,7 @@ class Words:
         text, says = " ".join(match["text"].split()), self.roles.get(match["name"])
         try:
             return says(text, match["target"] or "") if says else text
-        except KeyError:  # a preview of one page does not know the labels of the others
+        except KeyError:  # a preview of one page does not know the labels of the other pages
             return text
 
     def link(self, match: re.Match[str]) -> str:
@@ -112,7 +112,7 @@ def define(name: str, meaning: str) -> str:
 
 
 def as_notebook(text: str, words: Words, syntax: set[str]) -> Any:
-    """The notebook of a page: the macros of its formulas, its text and its code."""
+    """The notebook for a page: the macros of its formulas, its text and its code."""
     page = read_myst_markdown_notebook(text, MdParserConfig(enable_extensions=syntax))
     macros = " ".join(define(*macro) for macro in MACROS.items())
     cells = [nbformat.v4.new_markdown_cell(f"This page needs the package `kernelcourse`. ${macros}$", id="macros")]

@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image
 
 GROUND = "#121212"  # the background of a page in dark mode
-SHADES = {  # of kernelcourse.plots.PALETTE; the figures to drag use the same shades for the classes (lab.css)
+SHADES = {  # for the colours of kernelcourse.plots.PALETTE; figures to drag use the same shades for classes (lab.css)
     "#0072b2": "#56b4e9",
     "#d55e00": "#f08a3c",
     "#007a5a": "#3fc79c",
@@ -97,7 +97,7 @@ def _rgb(colour: str) -> list[int]:
 
 @cache
 def _nearest(colour: str) -> str:
-    """The shade of a pixel, whose colour may differ by rounding from one of the palette."""
+    """The shade of a pixel, whose colour may differ by rounding from a colour of the palette."""
     for known, dark in SHADES.items():
         if max(abs(a - b) for a, b in zip(_rgb(colour), _rgb(known), strict=True)) <= 6:
             return dark

@@ -1,9 +1,9 @@
-"""The exercises on the pages: their names with points and minutes, a table of all, and buttons to open them.
+"""The exercises on the pages: their names with points and minutes, a table of all exercises, and buttons to open them.
 
 `{exercise}`06`` links to a notebook as "Exercise 6: support vector machines (19 points, about 90 minutes)"; the words
 come from the students' notebook. Below it come the buttons: in the browser, on the site that `make lite` builds beside
-the pages (where there is none yet, a page says so), and, once the repository has an address, on Colab and Binder. The
-line below a section's title leads to the same notebook. A block `{exercise-table}` lists all exercises.
+the pages (if it has not been built yet, a page says so), and, once the repository has an address, on Colab and Binder.
+The line below a section's title leads to the same notebook. A block `{exercise-table}` lists all exercises.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Exercise(NamedTuple):
     title: str
     minutes: int
     points: int
-    titles: list[str]  # of the sections to read first
+    titles: list[str]  # the titles of the sections to read first
 
     @property
     def number(self) -> int:
@@ -70,7 +70,8 @@ class Exercise(NamedTuple):
 
 
 def read_exercise(root: Path, number: str) -> Exercise:
-    """The students' notebook of an exercise: the title, time and sections that it states, the points of its cells."""
+    """The students' notebook for an exercise: the title, time and sections that it states, and the points of its
+    cells."""
     paths = sorted(root.glob(f"exercises/{number}-*/*.ipynb"))
     if len(paths) != 1:
         raise ValueError(f"expected one notebook in exercises/{number}-…, found {len(paths)}")
@@ -114,7 +115,7 @@ def ways_to_open(notebook: str, *, to_root: str, repository: str = "", branch: s
 
 
 def buttons(notebook: str, *, to_root: str, repository: str = "", branch: str = "main") -> str:
-    """The buttons of a notebook on a page from which `to_root` leads to the folder of the book."""
+    """The buttons for a notebook on a page from which `to_root` leads to the folder of the book."""
     ways = ways_to_open(notebook, to_root=to_root, repository=repository, branch=branch)
     links = [f'<a class="do-exercise" href="{escape(ways.pop(IN_BROWSER))}">Do the exercise in your browser</a>']
     links += [f'<a href="{escape(address)}">Open it on {name}</a>' for name, address in ways.items()]

@@ -37,7 +37,7 @@ FEWEST_WORDS = 4
 FILE = re.compile(r"\.(png|svg|jpe?g|gif|pdf)$|^[\w./\\-]+$", re.IGNORECASE)
 PHONE = "(max-width: 600px)"
 POINT = 96 / 72  # pixels
-SHORT = 16  # letters of a twin's name, out of the 64 of the figure itself
+SHORT = 16  # a twin's name begins with this many of the 64 letters of the figure's name
 
 
 def check_alternative_text(app: Sphinx, doctree: nodes.document) -> None:
@@ -82,7 +82,7 @@ def visit_image(translator: Any, node: nodes.image) -> None:
     for theme in ("light", "dark"):
         dark = "-dark" if theme == "dark" else ""
         translator.body.append('<picture class="figure">')
-        for form, drawing in sorted(forms.items(), reverse=True):  # the first that fits is taken
+        for form, drawing in sorted(forms.items(), reverse=True):  # a browser takes the first that fits
             twin = f"{Path(address).stem[:SHORT]}{form}{dark}.svg" if form or dark else Path(address).name
             if form or dark:
                 _write(images / twin, darkened(drawing) if dark else drawing)

@@ -50,7 +50,7 @@ OPTIONS = {"throwOnError": True, "strict": "error", "macros": MACROS}
 SOURCE = re.compile(r"</?semantics>|<annotation.*?</annotation>", re.DOTALL)
 # "Function application" after the max of an index, where MathML allows no further part.
 APPLIED = re.compile("<mo>\u2061</mo>(?=</ms(?:ub|up)>|<(m[ino])[^>]*>[^<]*</\\1></msubsup>)")
-START, END = '<span class="base">', "</span></span></span>"  # of the parts between which a line may break
+START, END = '<span class="base">', "</span></span></span>"  # the tags of parts between which a line may break
 BEFORE = re.compile(r"[(\[“‘]+$")
 AFTER = re.compile(r"^(?:[-’]\w+|[,.;:!?)\]”’…])[,.;:!?)\]”’…]*")
 

@@ -4,7 +4,7 @@ A block `{parts}` has one line for each part, its folder and a sentence; the sec
 
     dual | Ridge regression, written with a weight for every point.
 
-A block `{book-map}` has one line for each node: its name, its place (pixels from the left, row), its words, its
+A block `{book-map}` has one line for each node: its name, its place (pixels from the left, row), its words and its
 sections.
 
     dual | 124, 1 | Dual / representation | dual/representation, dual/algorithm
@@ -46,7 +46,7 @@ def lines_of(block: str, count: int) -> list[list[str]]:
 
 
 def part_list(block: str, root: Path) -> str:
-    """The parts in MyST: a title with its minutes, a sentence, the sections."""
+    """The parts in MyST: a title with its minutes, a sentence and the sections."""
     sentences = {folder: sentence for folder, sentence in lines_of(block, 2)}
     parts = read_parts(root)
     if list(sentences) != (folders := [part.folder for part in parts]):

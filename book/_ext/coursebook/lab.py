@@ -229,7 +229,7 @@ def write_assets(app: Sphinx) -> None:
 
 
 def leave_sources(app: Sphinx, config: Config) -> None:
-    """The modules are not copied beside the script that is made of them."""
+    """The modules are not copied into the site, since the script already contains them."""
     config.exclude_patterns = [*config.exclude_patterns, "lab"]
 
 

@@ -14,7 +14,7 @@ from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
 LIBRARY = "kernelcourse"
-# What students and instructors run by commands; it has no functions to call.
+# The parts that students and instructors use through commands; they have no functions to call.
 BY_COMMAND = (f"{LIBRARY}.checking", f"{LIBRARY}.course")
 # The pages of the reference, and the packages and modules of each; the longest match counts.
 GROUPS = {

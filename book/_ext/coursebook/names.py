@@ -1,4 +1,5 @@
-r"""One page for each public name: signature, parameters, returns, raises, an example, its uses, its source.
+r"""One page for each public name: its signature, its parameters, what it returns and raises, an example, its uses and
+its source.
 
 The pages are written when the book is built, into a folder that git ignores, and belong to no table of contents: the
 tables of the reference lead to them, and so do all `{lib}` links. Only the site has these pages, not the PDF and the

@@ -106,7 +106,7 @@ REPAIRS = {
 }
 
 
-NAMESPACE = ' xmlns="http://www.w3.org/1998/Math/MathML"'  # on every formula, although only XHTML needs it
+NAMESPACE = ' xmlns="http://www.w3.org/1998/Math/MathML"'  # in every formula, although only XHTML needs it
 
 
 def repair_markup(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:

@@ -32,9 +32,9 @@ PREAMBLE = r"""
 \newunicodechar{^^^^2605}{\ensuremath{\star}}  % the font of the headings has no star
 \setlength{\emergencystretch}{3em}
 """
-BREAK = re.compile(r"(?<=[-_.,(/])(?=\w)|(?<=[a-z])(?=[A-Z])")  # inside names: dual_ weights, Kernel Ridge
+BREAK = re.compile(r"(?<=[-_.,(/])(?=\w)|(?<=[a-z])(?=[A-Z])")  # where a name may break: dual_ weights, Kernel Ridge
 LONG = 12  # rows: longer tables may not fit on a page, so LaTeX must be free to break them
-PICTURE = 24  # letters, as wide as which a picture in a table is
+PICTURE = 24  # the width of a picture in a table, in letters
 
 
 def latex_settings(app: Sphinx, config: Config) -> None:
@@ -43,7 +43,7 @@ def latex_settings(app: Sphinx, config: Config) -> None:
     config.latex_elements = {**config.latex_elements, **LATEX}
     config.latex_elements["preamble"] = config.latex_elements.get("preamble", "") + PREAMBLE
     config.latex_domain_indices = False  # that of sphinx-proof lists labels, not titles
-    config.today = config.today or f"Version {kernelcourse.__version__}"  # not the time of the build
+    config.today = config.today or f"Version {kernelcourse.__version__}"  # in place of the date of the build
 
 
 def number_as_on_the_web(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -112,7 +112,7 @@ def visit_display(writer: Any, node: nodes.math_block) -> None:
 
 SAME_ID = re.compile(r'(<image [^>]*?) id="[^"]*"')  # matplotlib gives equal maps, such as two colour bars, one name
 STYLES = {"_static/basic.css", "_static/epub.css", "_static/pygments.css", "_static/reading.css"}
-REPAIRS = [  # parts of pages that a reading device does not know or must not get
+REPAIRS = [  # parts of pages that a reading device does not understand or must not receive
     (re.compile(r"<noscript>.*?</noscript>", re.DOTALL), ""),
     (
         re.compile(

@@ -150,7 +150,7 @@ def keep_text(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     if app.builder.name != "html":
         return
     found = sections(doctree)
-    if docname.startswith(f"{NAMES}/"):  # of a name's page, what it is, and no headings
+    if docname.startswith(f"{NAMES}/"):  # for a name's page: what it is, without headings
         found = [["", found[0][1], " ".join(part[2] for part in found[:1]), ""]]
     if found:
         texts(app)[docname] = [kind_of(docname), found]

@@ -1,6 +1,7 @@
-r"""The tables of the reference: kernels, algorithms, estimators, data sets, and what is left, derived from the library.
+r"""The tables of the reference: kernels, algorithms, estimators, data sets and the remaining names, derived from the
+library.
 
-A page asks for one in a block, with lines `name | words` for what the library does not say itself:
+A page asks for a table in a block, with lines `name | words` for what the library does not say itself:
 
     ```{library-algorithms}
     dual_weights | $n^3/3$

@@ -49,7 +49,7 @@ def graph(ax: Any, graph: Any) -> None:
 
 
 def objects(data: Any) -> list[Any]:
-    """The objects of a data set, whatever it calls them."""
+    """The objects of a data set, whatever the name of their field is."""
     return next(getattr(data, name) for name in ("X", "graphs", "documents", "sequences") if hasattr(data, name))
 
 

@@ -52,7 +52,7 @@ def drawing(name: str) -> tuple[str, str, str]:
     found = re.findall(rf'[{{,]"?{name}"?:\[(\d+),(\d+),\[[^\]]*\],"[^"]*","([^"]+)"\]', drawings())
     if not found:
         raise ValueError(f"the theme has no icon named {name!r}")
-    return found[-1]  # the solid ones come last
+    return found[-1]  # the solid icons come last
 
 
 def drawn(icon: re.Match[str]) -> str:

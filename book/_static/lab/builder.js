@@ -33,7 +33,7 @@ function ruleLinks(rules) {
   });
 }
 
-// What a press of "Break it" tries, in this order, until a counterexample turns up.
+// What the button "Break it" tries, in this order, until it finds a counterexample.
 const BREAKS = ["minus one", "minus linear", "minus gaussian", "minus square", "scale -1"];
 
 const bell = (x, z) => Math.exp(-((x - z) ** 2) / 8); // what the first challenge asks for
@@ -111,7 +111,7 @@ export function builderFigure(root, { points }) {
     valid && bellGap < 1e-9,
     bellGap < 1e-9 ? "" : `the largest difference is ${short(bellGap, 2)}`,
   ]);
-  lab.challenge("No rule allows a difference. Subtract something so that no points refute the result.", (facts) => [
+  lab.challenge("No rule allows a difference. Subtract something so that no set of points refutes the result.", (facts) => [
     facts.subtracts && !facts.found,
     facts.subtracts ? (facts.found ? "refuted" : "not refuted") : "nothing is subtracted",
   ]);

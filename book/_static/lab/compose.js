@@ -4,7 +4,8 @@ import { dot, eigenSymmetric } from "./linalg.js";
 import { gram } from "./kernels.js";
 import { uniformFrom } from "./network.js";
 
-// What one can start from, add or multiply: k(x, z) for numbers, how it is written, and whether it is a kernel.
+// The functions to start from, to add or to multiply by: k(x, z) for numbers, how it is written, and whether it is a
+// kernel.
 export const BASES = {
   linear: { k: (x, z) => x * z, text: "xx′", valid: true },
   square: { k: (x, z) => (1 + x * z) ** 2, text: "(1 + xx′)²", valid: true },

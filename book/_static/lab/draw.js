@@ -141,7 +141,7 @@ export class Plot {
   }
 
   // A circle for one class and a square for the other, so that they also differ without colour.
-  // `ring` is the width of a circle around it, `dot` puts a dot into it.
+  // `ring` is the width of a circle around the mark, and `dot` puts a dot into it.
   mark(x, y, style = {}) {
     this.markAt(this.px(x), this.py(y), style);
   }
@@ -196,7 +196,7 @@ export class Plot {
     this.pen.fillText(words, this.px(x) + dx, this.py(y) + dy);
   }
 
-  // The names of what is drawn, in rows above the picture: [[name, style], ...] with the style of a line, a mark, a bar
+  // The legend, in rows above the picture: [[name, style], ...] with the style of a line, a mark, a bar
   // or a cross. The picture makes room for them, so this comes first.
   legend(entries) {
     const { pen } = this;

@@ -1,5 +1,5 @@
-// Drag the points: the primal and the dual fit stay one curve, and each dual weight is its point's residual over
-// lambda.
+// Drag the points: the primal and the dual fit remain the same curve, and each dual weight is its point's residual
+// divided by lambda.
 
 import { gram, linspace } from "./kernels.js";
 import { dot, multiply } from "./linalg.js";

@@ -1,4 +1,4 @@
-// Width and ridge of a Gaussian fit, the bumps it is made of, and its errors against the width.
+// The width and the ridge of a Gaussian fit, the bumps that add up to it, and its errors against the width.
 
 import { cross, gram, kernelOf, linspace } from "./kernels.js";
 import { multiply } from "./linalg.js";

@@ -7,7 +7,7 @@ import { column, sinc } from "./gaussian.js";
 import { dualWeights, meanSquare } from "./solvers.js";
 import { Lab } from "./widgets.js";
 
-const LIFT = 6; // where the second challenge is judged
+const LIFT = 6; // the x at which the second challenge is judged
 
 export function heroFigure(root, { points }) {
   const lab = new Lab(root, "hero", {

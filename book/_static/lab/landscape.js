@@ -7,7 +7,8 @@ import { column, sinc } from "./gaussian.js";
 import { Lab } from "./widgets.js";
 
 // Weights, leave-one-out residuals a_i / G_ii and their mean square for each ridge, where G is the inverse of
-// K + ridge I = L L'. With M = L^-1 its diagonal is G_ii = sum_k M_ki^2. At these sizes that is quicker than eigenvalues.
+// K + ridge I = L L'. With M = L^-1 its diagonal is G_ii = sum_k M_ki^2. At these sizes that is quicker than computing
+// eigenvalues.
 export function looPath(K, t, ridges) {
   return ridges.map((ridge) => {
     const L = cholesky(K.map((row, i) => row.map((value, j) => (i === j ? value + ridge : value))));
@@ -101,11 +102,11 @@ export function landscapeFigure(root, { samples }) {
   }
   const numbers = ([x, y]) => `σ ${short(10 ** x)}, λ ${short(10 ** y)}`;
   lab.handles(map, { key: "pair", name: "Width and ridge", jumps: true, words: numbers });
-  lab.challenge("Find the valley: an error within 2 % of the smallest on the map.", ({ over, error }) => [
+  lab.challenge("Find the valley: an error within 2 % of the smallest one on the map.", ({ over, error }) => [
     over < 1.02,
     short(error),
   ]);
-  lab.challenge("The valley is long: keep σ below 2, and stay within 10 % of the smallest.", ({ over, error, sigma }) => [
+  lab.challenge("The valley is long: keep σ below 2 and the error within 10 % of the smallest.", ({ over, error, sigma }) => [
     over < 1.1 && sigma < 2,
     `${short(error)} at σ = ${short(sigma)}`,
   ]);
@@ -152,7 +153,7 @@ export function landscapeFigure(root, { samples }) {
     fit.line(zs, curve, { colour: "fit", width: 2.5 });
     for (const [px, t] of points) fit.mark(px, t, { hollow: true, size: 4, colour: "training" });
     const against = complete
-      ? `The smallest on the map is ${short(smallest)}, at σ = ${short(widths[at % COLUMNS])} and ` +
+      ? `The smallest error on the map is ${short(smallest)}, at σ = ${short(widths[at % COLUMNS])} and ` +
         `λ = ${short(ridges[Math.floor(at / COLUMNS)])}.`
       : "The map is being computed …";
     lab.note(`At σ = ${short(sigma)} and λ = ${short(ridge)} the leave-one-out error is ${short(error)}. ${against}`);

@@ -3,14 +3,15 @@
 
 import { zeros } from "./linalg.js";
 
-// Each function with its derivative in terms of its output, and the gain of new weights.
+// Each activation function, its derivative in terms of its output, and the gain for new weights.
 export const ACTIVATIONS = {
   tanh: { apply: Math.tanh, slope: (h) => 1 - h * h, gain: 1 },
   relu: { apply: (z) => Math.max(z, 0), slope: (h) => (h > 0 ? 1 : 0), gain: 2 },
   sigmoid: { apply: (z) => 1 / (1 + Math.exp(-z)), slope: (h) => h * (1 - h), gain: 1 },
 };
 
-// Random numbers that are the same in every browser (mulberry32), and normal ones made from them (Box and Muller).
+// Random numbers that are the same in every browser (mulberry32), and normally distributed ones made from them (Box and
+// Muller).
 export function uniformFrom(seed) {
   let state = seed >>> 0;
   return () => {

@@ -9,7 +9,7 @@ import { Lab } from "./widgets.js";
 const GRID = 50;
 const SMALL = 40; // for the rivals
 const MOST_EPOCHS = 200;
-const ALL = 1000000; // as many checks as it takes
+const ALL = 1000000; // more checks than any run takes
 
 export const specOf = ({ kernel, sigma, degree }) =>
   ({

@@ -22,7 +22,8 @@ export function standardise(X) {
   return (x) => [(x[0] - mean[0]) / spread[0], (x[1] - mean[1]) / spread[1]];
 }
 
-// The first of `among` and then, repeatedly, the one farthest from those taken: the units should not look alike.
+// The first point of `among` and then, repeatedly, the point farthest from those already chosen: the units should not
+// look alike.
 function spread(among, X, most) {
   const taken = among.slice(0, 1);
   while (taken.length < Math.min(most, among.length)) {

@@ -1,4 +1,5 @@
-// The algorithms of kernelcourse.algorithms, on the Gram matrix: the same steps, the same ties, the same parameters.
+// The algorithms of kernelcourse.algorithms, on the Gram matrix: the same steps, the same rules for ties and the same
+// parameters.
 
 import { kernelOf, squaredDistance } from "./kernels.js";
 import { EPSILON, cholesky, choleskySolve, dot, multiply, solveRidge, zeros } from "./linalg.js";
@@ -69,8 +70,8 @@ export function kernelPerceptron(K, y, maxEpochs) {
 
 // --- nearest neighbours
 
-// The label that most of the kappa nearest have, from distances to all points. Of equal distances the one with the
-// smaller index is nearer, and the nearest decides a tied vote.
+// The label that most of the kappa nearest points have, from the distances to all points. Among points at equal
+// distances the one with the smaller index counts as nearer, and the nearest point decides a tied vote.
 export function vote(distances, y, kappa) {
   const nearest = [];
   for (let j = 0; j < y.length; j++) {
@@ -100,7 +101,7 @@ export function kernelNeighbors(spec, Z, X, y, kappa) {
 
 // --- the support vector machine without offset
 
-// Mean hinge loss plus lam |f|^2, and its duality gap relative to it.
+// The objective, mean hinge loss plus lam |f|^2, and the duality gap relative to the objective.
 function certificate(alpha, margins, C) {
   let gap = 0;
   let losses = 0;

@@ -32,7 +32,7 @@ export const CLASS_LEGEND = [
   ["class +1", { mark: true, square: true, colour: "plus" }],
 ];
 
-// `more(i)` is what else the mark of point i has: a dot, or transparency.
+// `more(i)` adds to the style of point i's mark: a dot, or transparency.
 export function drawPoints(plot, points, { chosen = -1, ring = () => 0, more = () => ({}) } = {}) {
   points.forEach(([x, y, label], i) => {
     plot.mark(x, y, {
@@ -52,7 +52,7 @@ export function classProblem(spec, points) {
 }
 
 // An SVM that continues from its last solution while points move, a few passes at a time so that no frame is late.
-// Frames follow until it has converged.
+// More frames follow until it has converged.
 export class WarmSVM {
   constructor(lab) {
     this.lab = lab;
@@ -64,7 +64,7 @@ export class WarmSVM {
   solve(spec, points, lam) {
     const { X, y, K } = classProblem(spec, points);
     const problem = JSON.stringify([spec, points, lam]);
-    if (problem !== this.problem) this.late = 0; // frames that this problem has taken
+    if (problem !== this.problem) this.late = 0; // frames that this problem has taken so far
     this.problem = problem;
     const alpha0 = this.last?.alpha.length === y.length ? this.last.alpha : null;
     this.last = kernelSVM(K, y, lam, { alpha0, goal: this.goal, maxEpochs: 40 });

@@ -35,11 +35,11 @@ export function votesFigure(root, { points }) {
   });
   lab.handles(plot, { key: "cross", name: "x′", fixed: -1.5, describe: () => `sum ${short(lab.facts?.sum ?? 0)}` });
   lab.handles(plot, { describe: (i) => `vote ${short(lab.facts?.votes[i] ?? 0)}` });
-  lab.challenge("Find an x′ where the votes cancel: sum below 0.02, though one vote is above 0.2.", ({ sum, loudest }) => [
+  lab.challenge("Find an x′ where the votes cancel: their sum is below 0.02, but one is above 0.2.", ({ sum, loudest }) => [
     Math.abs(sum) < 0.02 && loudest > 0.2,
     `sum ${short(sum, 2)}`,
   ]);
-  lab.challenge("Go where no point has a say: every vote below 0.002.", ({ loudest }) => [
+  lab.challenge("Go where no point has a say: every vote is below 0.002.", ({ loudest }) => [
     loudest < 0.002,
     short(loudest, 2),
   ]);

@@ -441,7 +441,7 @@ class Handles {
     });
     element.addEventListener("pointerdown", (event) => {
       event.preventDefault();
-      const nearest = this.elements[this.nearestTo(event)]; // in a crowd, not the one on top
+      const nearest = this.elements[this.nearestTo(event)]; // where points overlap, not the one on top
       this.hold(nearest, event);
     });
     element.addEventListener("lostpointercapture", () => {

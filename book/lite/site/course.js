@@ -8,7 +8,7 @@
     if (!window.isSecureContext)
       return "The exercises in the browser need an address that begins with https:// (or a server on this computer). " + book;
     if (typeof WebAssembly !== "object" || !("serviceWorker" in navigator) || !window.Worker || !window.BigInt64Array)
-      return "This browser is too old to run Python. Firefox, Chrome, Edge and Safari of the last two years can. Some browsers cannot run it in a private window. " + book;
+      return "This browser is too old to run Python. Versions of Firefox, Chrome, Edge and Safari from the last two years can. Some browsers cannot run it in a private window. " + book;
     return "";
   }
   function show(text, stop) {

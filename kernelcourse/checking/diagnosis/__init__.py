@@ -1,8 +1,8 @@
 """Explain why an answer is wrong by what it does.
 
-Every sentence states a fact that was checked on all public inputs: a change of the reference that gives exactly the
-student's results, a change of the student's own code that makes it right, what wrong and right results have in common,
-what they depend on, where they agree. Hidden inputs and answers in a sandbox are never diagnosed.
+Every sentence states a fact that was checked on all public inputs: a change to the reference that gives exactly the
+student's results, a change to the student's own code that makes it right, what the wrong and the right results have in
+common, what they depend on, or where they agree. Hidden inputs and answers in a sandbox are never diagnosed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ WORDS = 40  # of a nudge, at most
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Where to look, and on request why. The rest is for the scorer: the kind of sentence and what it is about."""
+    """Where to look and, on request, why. The other fields are for the scorer: the kind of sentence and what it is
+    about."""
 
     nudge: str
     why: str
@@ -116,7 +117,7 @@ def diagnose(
         partial(_related, strong=True),
         _multiplied,
         *([] if brief else [_repaired, _far_fetched, _related]),
-        partial(_dependent, growth=not brief),  # rounding can hide how a result grows; the catalogue knows better
+        partial(_dependent, growth=not brief),  # rounding can hide how a result grows: prefer the catalogue's hint
         *([] if brief else [_conditioned]),
     ]
     quiet = io.StringIO()
@@ -130,7 +131,7 @@ def diagnose(
 
 
 def _failed(attempt: Attempt) -> Diagnosis | None:
-    """Errors come first: a student who sees one has no other question."""
+    """Errors come first: a student who sees an error asks about nothing else."""
     failed = [outcome for outcome in attempt.outcomes if outcome.error is not None]
     if not failed or "read-only" in str(failed[0].error):
         return None

@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from ..piece import Piece
 
 PROJECTIONS = 4
-_ENOUGH = 60  # numbers to compare, so that two functions do not agree by chance
+_ENOUGH = 60  # at least this many numbers are compared, so that two functions do not agree by chance
 _DRAWS = 5
-_PATIENCE = 3  # inputs that may fail before one succeeds
+_PATIENCE = 3  # at most this many inputs may fail before one succeeds
 _NAN, _INFINITE, _ERROR = 1234.5678, 4321.8765, 987.654  # replacements for values that are not numbers
 
 
 @dataclass(frozen=True)
 class Probes:
-    """The inputs of a diagnosis: the same for everyone in every term, so that they reveal nothing about graded ones."""
+    """The inputs of a diagnosis: the same for everyone in every term, so that they reveal nothing about the graded
+    inputs."""
 
     cases: tuple[Case, ...]
     wanted: tuple[Any, ...]
@@ -40,7 +41,7 @@ class Probes:
         return [shape(want) for want in self.wanted]
 
     def digest(self) -> int:
-        """A number that changes with the inputs and the expected results, up to their ninth digit."""
+        """A checksum of the inputs and the expected results, both to nine digits."""
         numbers = [np.round(flat(part), 9) + 0.0 for part in (*(case.args for case in self.cases), *self.wanted)]
         return zlib.crc32(np.concatenate([np.round(part, 6) for part in numbers]).astype(np.float32).tobytes())
 
@@ -90,7 +91,7 @@ def _flat(value: Any) -> Iterator[Any]:
 
 
 def shape(value: Any) -> tuple[Any, ...]:
-    """The shape of a value; of a tuple, those of its parts."""
+    """The shape of a value; for a tuple, the shapes of its parts."""
     if isinstance(value, np.ndarray):
         return value.shape
     if isinstance(value, tuple):
@@ -104,7 +105,7 @@ def shape(value: Any) -> tuple[Any, ...]:
 def projections(function: Callable[[Case], Any], found: Probes) -> np.ndarray | None:
     """A few weighted sums of all that the function returns on the probes.
 
-    None if it never returns, or if it solves singular systems, whose results differ between machines.
+    None if the function never returns, or if it solves singular systems, whose results differ between machines.
 
     Two functions have the same sums if they agree on all probes, and different sums if they do not.
     """

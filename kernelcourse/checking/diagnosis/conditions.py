@@ -9,11 +9,12 @@ import numpy as np
 from ..cases import Case
 from .words import joined
 
-_MOST = 3  # labels that a sentence names
+_MOST = 3  # the largest number of labels that a sentence names
 
 
 def condition(cases: Sequence[Case], right: Sequence[bool]) -> str:
-    """A sentence on the inputs where the function is right, or nothing if it is right nowhere or no words fit."""
+    """A sentence on the inputs where the function is right, or nothing if it is right nowhere or none of the known
+    conditions fits."""
     pairs = [(case, ok) for case, ok in zip(cases, right, strict=True) if not case.strided and not case.frozen]
     yes, no = [case for case, ok in pairs if ok], [case for case, ok in pairs if not ok]
     if not yes or not no:
@@ -46,10 +47,10 @@ def _whole(case: Case) -> bool:
 
 
 _TESTS: tuple[tuple[str, Callable[[Case], bool]], ...] = (
-    ("there is one row only (n = 1)", lambda case: _first(case)[:1] == (1,)),
-    ("there is one column only", lambda case: len(_first(case)) > 1 and _first(case)[1] == 1),
+    ("there is only one row (n = 1)", lambda case: _first(case)[:1] == (1,)),
+    ("there is only one column", lambda case: len(_first(case)) > 1 and _first(case)[1] == 1),
     (
-        "there is one row or one column only",
+        "there is only one row or only one column",
         lambda case: 1 in _first(case)[:2],
     ),
     (

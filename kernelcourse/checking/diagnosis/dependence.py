@@ -86,14 +86,14 @@ def _effect(
     case: Case,
     change: Callable[[Case], Case | None],
 ) -> tuple[bool, bool] | None:
-    """Whether a change of the input moves the student's result, and the expected one."""
+    """Whether a change to the input changes the student's result, and whether it changes the expected one."""
     other = change(case)
     if other is None:
         return None
     try:
         yours, yours_then = flat(function(case)), flat(function(other))
         expected, expected_then = flat(reference(*case.fresh())), flat(reference(*other.fresh()))
-    except Exception:  # noqa: BLE001 - the function may not be made for the changed input
+    except Exception:  # noqa: BLE001 - the function may not work for the changed input
         return None
     return _moved(yours, yours_then), _moved(expected, expected_then)
 
@@ -143,7 +143,7 @@ def _ratios(
     try:
         want = _ratio(flat(reference(*case.fresh())), flat(reference(*other.fresh())))
         got = _ratio(flat(function(case)), flat(function(other)))
-    except Exception:  # noqa: BLE001 - the function may not be made for the doubled input
+    except Exception:  # noqa: BLE001 - the function may not work for the doubled input
         return None
     return None if want is None else (got, want)
 

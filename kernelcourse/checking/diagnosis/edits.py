@@ -1,7 +1,7 @@
-"""Small changes of a function: what people get wrong, one at a time.
+"""Small changes to a function, one at a time: what people often get wrong.
 
-The same list is used twice. Made in the reference, a change gives the results of a mistake (`fingerprints`); made in a
-student's function, it may make the function right (`repair`).
+The same list is used twice. A change to the reference gives the results of a mistake (`fingerprints`); a change to a
+student's function may make it right (`repair`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _backwards(E: ast.expr) -> ast.expr:
     return ast.Subscript(E, ast.Slice(step=_number(-1), **_SOMEWHERE), ast.Load(), **_SOMEWHERE)
 
 
-# An expression becomes another one that contains it: the kind of change, how far-fetched it is, the new expression.
+# An expression becomes another one that contains it: the kind of change, how far-fetched it is, and the new expression.
 _WRAPPED: dict[str, tuple[int, Callable[[ast.expr], ast.expr]]] = {
     "minus": (0, lambda E: ast.UnaryOp(ast.USub(), E, **_SOMEWHERE)),
     "twice": (0, lambda E: _times(E, _number(2))),
@@ -115,7 +115,7 @@ _NUMBERS = (0, 1, 2, 3, 0.5, -1)
 
 @dataclass(frozen=True)
 class Edit:
-    """A change at one place of a tree: the old node, the new one, and the kind of change."""
+    """A change at one place in a tree: the old node, the new node, and the kind of change."""
 
     kind: str
     cost: int
@@ -123,7 +123,7 @@ class Edit:
     holder: ast.AST
     field: str
     index: int | None
-    new: Any  # the node, or a function that makes it: most changes are never made
+    new: Any  # the new node, or a function that makes it, since most changes are never tried
     detail: str = ""
     also: tuple[Edit, ...] = ()  # the same at other places
 
@@ -155,7 +155,7 @@ class Edit:
 
 
 def edits(function: ast.FunctionDef, more: Sequence[str] = ()) -> Iterator[Edit]:
-    """Every change of a function's body. `more` lists expressions that may replace others."""
+    """Every change to a function's body. `more` lists expressions that may replace others."""
     found = list(_single(function, more))
     yield from found
     yield from _everywhere(found)
@@ -190,7 +190,7 @@ def _everywhere(found: Sequence[Edit]) -> Iterator[Edit]:
 
 
 def _alike(edit: Edit) -> Any:
-    """A key shared by changes that come from one habit, or None for a change that comes alone."""
+    """A key shared by changes that come from one habit, or None for a change that no other change accompanies."""
     node = edit.place
     if edit.kind in ("axis", "keyword", "function"):
         return edit.kind, edit.detail
@@ -221,7 +221,8 @@ def _in_loops(function: ast.FunctionDef) -> set[int]:
 
 
 def _sizes(function: ast.FunctionDef) -> set[int]:
-    """Exponents, and arguments that set how much is computed: with a large number there a call would never end."""
+    """Exponents, and arguments that set how much is computed: with a large number in their place a call would never
+    end."""
     found: set[int] = set()
     for node in ast.walk(function):
         large: list[ast.AST] = []
@@ -506,7 +507,7 @@ def _of_loop(node: ast.For | ast.While, edit: Any) -> Iterator[Edit]:
         order = _filled(f"{NUMPY}.array(list(E), dtype=object)[::-1]", E=node.iter)
         yield edit("backwards", 1, _at(node, ast.For(node.target, order, node.body, node.orelse)))
     last = node.body[-1]
-    if len(node.body) > 2:  # the first statement is the tick
+    if len(node.body) > 2:  # the first statement counts a step
         yield edit("last line after the loop", 1, [with_body(node.body[:-1]), last])
 
 

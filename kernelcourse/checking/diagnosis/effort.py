@@ -14,10 +14,10 @@ from typing import Any
 from ..calling import is_students
 from ..limits import own_time
 
-STEPS = 400_000  # for one diagnosis; a round of a loop takes one
-CALL, RUN, COMPILE = 5, 100, 300  # a call in the student's lines, a run of the function, compiling a changed one
+STEPS = 400_000  # the steps for one diagnosis; each round of a loop takes one step
+CALL, RUN, COMPILE = 5, 100, 300  # steps: a call in the student's lines, a run, compiling a changed function
 _CLOCK = 3.0  # processor seconds of this thread, after which a diagnosis with slow steps ends
-_INLINED = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # separate calls up to Python 3.11
+_INLINED = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # these are separate calls up to Python 3.11
 
 _students = cache(is_students)
 

@@ -43,7 +43,7 @@ def failure(function: Callable[..., Any], case: Case) -> Failure | None:
     """Call the function once more and say what its error means; None if it is not raised again."""
     try:
         function(*case.fresh())
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - it is the error that is asked for
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the error is what is asked for
         return _explained(error, function, case)
     return None
 
@@ -120,7 +120,7 @@ def _described(node: ast.expr, frame: FrameType) -> str:
     text = ast.unparse(node)
     try:
         value = _value(node, frame)
-    except Exception:  # noqa: BLE001 - then only its name is known
+    except Exception:  # noqa: BLE001 - then only the expression's text is known
         return f"`{_short(text)}`"
     return f"`{_short(text)}` {_is(value)}"
 
@@ -190,7 +190,7 @@ def _nearest(name: str, frame: FrameType) -> str:
 def _attribute(node: ast.Attribute, frame: FrameType) -> str:
     try:
         value = _value(node.value, frame)
-    except Exception:  # noqa: BLE001 - then only its name is known
+    except Exception:  # noqa: BLE001 - then only the expression's text is known
         return f"`{ast.unparse(node.value)}` has nothing called `{node.attr}`."
     near = difflib.get_close_matches(node.attr, dir(value), n=1, cutoff=0.6)
     hint = f" Did you mean `{near[0]}`?" if near else ""
@@ -207,7 +207,7 @@ def _of_operator(node: ast.BinOp, frame: FrameType) -> str:
         return ""
     try:
         a, b = np.asarray(_value(node.left, frame)), np.asarray(_value(node.right, frame))
-    except Exception:  # noqa: BLE001 - shapes that are not known are not compared
+    except Exception:  # noqa: BLE001 - unknown shapes are not compared
         return f"Here {start}."
     if isinstance(node.op, ast.MatMult):
         if not a.ndim or not b.ndim:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..calling import Outcome
 
-_MUCH = 40  # numbers that a reader still looks at
+_MUCH = 40  # as many numbers as a reader is willing to look at
 
 
 def burden(outcome: Outcome) -> tuple[int, ...]:

@@ -1,4 +1,5 @@
-"""Fingerprints of mistakes: the results of small changes of the reference on public inputs, without the reference."""
+"""Fingerprints of mistakes: the results of small changes to the reference on public inputs, stored without the
+reference itself."""
 
 from __future__ import annotations
 
@@ -15,18 +16,18 @@ from .behaviour import same
 from .words import EVERYWHERE, change, joined
 
 _ARRAYS = ("right", "sums", "numbers", "costs", "lines", "line_numbers")
-_MOST = 2  # places that a nudge names
+_MOST = 2  # the largest number of places that a nudge names
 _FAR_FETCHED = 2  # from this cost on, a change is an unlikely mistake
 FOLDER = "checking/diagnosis/data"
 
 
 @dataclass(frozen=True)
 class Match:
-    """A change of the reference that does what the student's function does."""
+    """A change to the reference that makes it do what the student's function does."""
 
     nudge: str
     why: str
-    nodes: tuple[int, ...]  # of the reference's tree; only the scorer can tell what they are
+    nodes: tuple[int, ...]  # numbers of nodes in the reference's tree; only the scorer can tell what they are
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Sentence:
 
     areas: tuple[str, ...]
     nodes: tuple[int, ...]
-    changes: tuple[tuple[str, str, str], ...]  # one, or two at different places: kind, place, detail
+    changes: tuple[tuple[str, str, str], ...]  # one change, or two at different places, each as (kind, place, detail)
 
     def match(self, detail: str = "") -> Match:
         """The sentence, with a number filled in if it needs one."""
@@ -52,15 +53,15 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Table:
-    """What is stored for one piece: sums of the results of each change, and a sentence about it."""
+    """What is stored for one piece: sums of the results of each change, and a sentence about each change."""
 
     source: int  # a number that changes with the solution
-    digest: int  # of the inputs: for other inputs the sums mean nothing
+    digest: int  # a digest of the inputs: for other inputs the sums mean nothing
     right: np.ndarray
     sums: np.ndarray
     numbers: np.ndarray  # of the sentences
     costs: np.ndarray  # how far-fetched each change is
-    lines: np.ndarray  # how the right sums change with a factor in front of a part
+    lines: np.ndarray  # how the right sums change if a part gets a factor in front
     line_numbers: np.ndarray
     sentences: tuple[Sentence, ...]
 

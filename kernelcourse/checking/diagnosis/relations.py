@@ -147,7 +147,7 @@ def _are_numbers(value: Any) -> bool:
 
 
 def _sizes(known: Known, named: str) -> str:
-    """A number of entries that is not the expected one, in terms of the arguments."""
+    """A wrong number of entries, in terms of the arguments."""
     got = [np.shape(pair.got) for pair in known.pairs]
     want = [np.shape(pair.want) for pair in known.pairs]
     if got == want or {len(shape) for shape in got} != {len(shape) for shape in want} or len(set(map(len, want))) > 1:
@@ -197,7 +197,7 @@ def _transforms(known: Known) -> Iterator[tuple[str, Callable[[Pair], Any]]]:
         yield f"{{it}} is always {more}.", lambda p: _want(p) + shift
     yield "{it} is the square of what is expected.", lambda p: _want(p) ** 2
     yield "{it} is the square root of what is expected.", lambda p: np.sqrt(_want(p))
-    yield "{it} is 1 over what is expected.", lambda p: 1 / _want(p)
+    yield "{it} is 1 divided by what is expected.", lambda p: 1 / _want(p)
     yield "{it} is 1 minus what is expected.", lambda p: 1 - _want(p)
     yield "{it} is the exponential of what is expected.", lambda p: np.exp(_want(p))
     yield "{it} is the logarithm of what is expected.", lambda p: np.log(_want(p))
@@ -389,11 +389,11 @@ _PARTS: tuple[tuple[str, Callable[[np.ndarray], Any]], ...] = (
     ("{it} is right on and above the diagonal, but not below it.", _upper),
     ("{it} is right on and below the diagonal, but not above it.", lambda m: _upper(m.T)),
     ("{it} is right on the diagonal; only other entries are wrong.", _diagonal),
-    ("{it} is wrong in its last entry or row only.", lambda m: (m[:-1], m[-1:]) if m.ndim else None),
-    ("{it} is wrong in its first entry or row only.", lambda m: (m[1:], m[:1]) if m.ndim else None),
-    ("{it} is right in its first entry or row only.", lambda m: (m[:1], m[1:]) if m.ndim else None),
-    ("{it} is right in its last entry or row only.", lambda m: (m[-1:], m[:-1]) if m.ndim else None),
-    ("{it} is wrong in its last column only.", lambda m: (m[:, :-1], m[:, -1:]) if m.ndim == 2 else None),
-    ("{it} is wrong in its first column only.", lambda m: (m[:, 1:], m[:, :1]) if m.ndim == 2 else None),
-    ("{it} is right in its first column only.", lambda m: (m[:, :1], m[:, 1:]) if m.ndim == 2 else None),
+    ("{it} is wrong only in its last entry or row.", lambda m: (m[:-1], m[-1:]) if m.ndim else None),
+    ("{it} is wrong only in its first entry or row.", lambda m: (m[1:], m[:1]) if m.ndim else None),
+    ("{it} is right only in its first entry or row.", lambda m: (m[:1], m[1:]) if m.ndim else None),
+    ("{it} is right only in its last entry or row.", lambda m: (m[-1:], m[:-1]) if m.ndim else None),
+    ("{it} is wrong only in its last column.", lambda m: (m[:, :-1], m[:, -1:]) if m.ndim == 2 else None),
+    ("{it} is wrong only in its first column.", lambda m: (m[:, 1:], m[:, :1]) if m.ndim == 2 else None),
+    ("{it} is right only in its first column.", lambda m: (m[:, :1], m[:, 1:]) if m.ndim == 2 else None),
 )

@@ -1,4 +1,4 @@
-"""Where a student's function goes wrong: the one small change of its own code that makes it right on every input."""
+"""Where a student's function goes wrong: the one small change to its own code that makes it right on every input."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Place:
     line: int
     text: str  # the code there
     change: str
-    lines: tuple[int, ...]  # of all changes that are as simple
+    lines: tuple[int, ...]  # the lines of all changes that are equally simple
     spans: tuple[tuple[int, int, int, int], ...]
 
 
@@ -64,7 +64,7 @@ class Source:
 def repair(
     function: Callable[..., Any], outcomes: Sequence[Outcome], wanted: Sequence[Any], tolerance: float, effort: Effort
 ) -> Place | None:
-    """The simplest change that makes the function right on all inputs, or None if the steps run out before."""
+    """The simplest change that makes the function right on all inputs, or None if the steps run out first."""
     try:
         source = Source(function, effort)
     except (OSError, TypeError, SyntaxError, ValueError, IndentationError):
@@ -116,7 +116,7 @@ def _right(source: Source, tried: Sequence[tuple[Outcome, Any]], tolerance: floa
 
 
 def _place(source: Source, found: Sequence[Edit]) -> Place:
-    """The largest place with the simplest change, and the lines of the others."""
+    """The largest place with the simplest change, and the lines of the other places."""
     best = max(found, key=lambda edit: (-_order(edit), len(list(ast.walk(edit.place)))))
     chosen = [edit for edit in found if _order(edit) == _order(best)]
     spans = tuple(dict.fromkeys(_span(place) for edit in chosen for place in edit.places))
@@ -128,7 +128,7 @@ def _place(source: Source, found: Sequence[Edit]) -> Place:
 
 
 def _order(edit: Edit) -> int:
-    """Of changes that are equally simple, what people mix up most often comes first."""
+    """Among equally simple changes, what people mix up most often comes first."""
     usual = ("operator", "turned", "part", "comparison", "axis", "minus", "transpose", "other", "function")
     return usual.index(edit.kind) if edit.kind in usual else len(usual)
 

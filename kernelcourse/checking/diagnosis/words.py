@@ -58,7 +58,7 @@ CHANGES = {
     "left out": "{it} left out",
     "set": "{it} setting the value instead of adding to it",
     "added": "{it} adding to the value instead of replacing it",
-    "always": "{it} always done, whatever its condition says",
+    "always": "{it} always carried out, whatever its condition says",
     "never": "{it} never done",
     "condition turned": "the condition of {it} reversed",
     "one pass": "only one pass of {it}",
@@ -81,13 +81,13 @@ def change(kind: str, it: str, detail: str) -> str:
     """
     repeated = kind.endswith(EVERYWHERE)
     part, _, whole = detail.partition(" in ")
-    about = part if whole and it.endswith(whole) else detail  # the whole is named once
+    about = part if whole and it.endswith(whole) else detail  # name the whole only once
     words = CHANGES[kind.removesuffix(EVERYWHERE)].format(it=it, detail=about)
     return f"{words}, and wherever else it appears" if repeated else words
 
 
 def joined(words: Sequence[str], last: str = "and") -> str:
-    """A list of words as it is spoken.
+    """A list of words as one would say it.
 
     >>> joined(["a", "b", "c"])
     'a, b and c'
