@@ -19,7 +19,6 @@ from docutils import nodes
 from sphinx.addnodes import toctree
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
-from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 
 from .contents import minutes_of_parts
@@ -40,28 +39,28 @@ MOVED = """<!DOCTYPE html>
 class BookBuilder(StandaloneHTMLBuilder):
     """Sphinx's builder, with the home page at the address of the book itself: index.html."""
 
+    def init(self) -> None:
+        """`repository: url` in _config.yml is the only switch for everything that points to the repository. Jupyter
+        Book would pass it on, but our own theme options replace all of its options. An EPUB has no such buttons.
+        """
+        settings = yaml.safe_load((Path(self.srcdir) / "_config.yml").read_text(encoding="utf-8"))
+        repository = settings.get("repository") or {}
+        if repository.get("url"):
+            self.config.html_theme_options |= {
+                "repository_url": repository["url"],
+                "repository_branch": repository.get("branch", "main"),
+                "use_repository_button": True,
+                "use_issues_button": True,
+                "use_source_button": True,
+                "launch_buttons": settings.get("launch_buttons", {}) | {"binderhub_url": "https://mybinder.org"},
+            }
+        super().init()
+
     def get_target_uri(self, docname: str, typ: str | None = None) -> str:
         return "index.html" if docname == self.config.root_doc else super().get_target_uri(docname, typ)
 
     def get_outfilename(self, pagename: str) -> str:
         return super().get_outfilename("index" if pagename == self.config.root_doc else pagename)
-
-
-def repository_links(app: Sphinx, config: Config) -> None:
-    """`repository: url` in _config.yml is the only switch for everything that points to the repository. Jupyter Book
-    would pass it on, but our own theme options replace all of its options.
-    """
-    settings = yaml.safe_load((Path(app.srcdir) / "_config.yml").read_text(encoding="utf-8"))
-    repository = settings.get("repository") or {}
-    if repository.get("url"):
-        config.html_theme_options |= {
-            "repository_url": repository["url"],
-            "repository_branch": repository.get("branch", "main"),
-            "use_repository_button": True,
-            "use_issues_button": True,
-            "use_source_button": True,
-            "launch_buttons": settings.get("launch_buttons", {}) | {"binderhub_url": "https://mybinder.org"},
-        }
 
 
 def link_index(app: Sphinx, doctree: nodes.document) -> None:
@@ -185,7 +184,6 @@ def forward_old_address(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     app.add_builder(BookBuilder, override=True)
     app.add_config_value("comments_config", {}, "")  # Jupyter Book sets it even if sphinx_comments is left out
-    app.connect("config-inited", repository_links)
     app.connect("builder-inited", copy_styles_early)
     app.connect("builder-inited", read_minutes)
     app.connect("doctree-read", link_index, priority=200)  # after the table of contents, before it is collected
