@@ -13,13 +13,13 @@ ITEMS = {title: text for title, text in zip(TITLES, TEXTS, strict=True) if "our 
 @pytest.mark.parametrize("title", ITEMS)
 def test_an_item_has_its_four_lines_in_order(title):
     heads = re.findall(r"^- \*\*([\w ]+?)[:,]?\*\*", ITEMS[title], re.M)
-    assert [head.replace("They are", "It is").replace("They say", "It says") for head in heads] == [
-        "It says", "It is right", "Otherwise", "Shown",
+    assert [head.replace("They are", "It is").replace("they say", "it says") for head in heads] == [
+        "What it says", "It is right", "Otherwise", "Shown",
     ]  # fmt: skip
     shown = ITEMS[title].split("- **Shown**")[1]
     assert re.search(r"\{ref\}`sec-[\w-]+`", shown.split("\n\n")[0]), "the section that shows it is named"
 
 
 def test_every_lecture_is_treated():
-    said = " ".join(re.findall(r"- \*\*(?:It says|They say):\*\*.*?(?=\n- )", PAGE, re.S))
+    said = " ".join(re.findall(r"- \*\*What (?:it says|they say):\*\*.*?(?=\n- )", PAGE, re.S))
     assert set(re.findall(r"lectures? ([BISKH])\b", said)) == set("BISKH")
