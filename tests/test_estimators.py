@@ -252,7 +252,7 @@ def test_scikit_learns_tools_work():
 @pytest.mark.parametrize(
     ("X", "error", "message"),
     [
-        ([], ValueError, "X is empty: at least one object is expected"),
+        ([], ValueError, "X is empty: expected at least one object"),
         ("abab", TypeError, "X must be a list of objects, got str 'abab'"),
         ({"ab": 1}, TypeError, "X must be a list of objects, got dict"),
     ],

@@ -46,7 +46,7 @@ class Stored:
 
 @accelerates(estimators.fit_each)
 def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: dict[str, Any]) -> list[Any]:
-    """The support vector machine by coordinate descent or by its dual; all logistic problems together."""
+    """The support vector machine by coordinate descent or by its dual; several logistic problems together."""
     n, room = len(X), options["memory"] // 8
     if is_dask(X) or model.solve not in (feature_logistic, feature_svm) or 3 * n * features.m > room:
         return NotImplemented
@@ -57,7 +57,7 @@ def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: di
             return _coordinate_descent(loops, features, Phi, problems, options)
         if n * n <= room:
             return _dual_svms(features, Phi, problems, options["lam"])
-    if model.solve is feature_logistic:
+    if model.solve is feature_logistic and len(problems) > 1:
         return _logistic_columns(features, Phi, problems, options["ridge"])
     return [model.solve(Stored(features), Phi, targets, **options) for targets in problems]
 

@@ -128,7 +128,9 @@ def test_below_the_minutes_a_page_leads_to_its_notebook_and_its_exercise(exercis
     ]
     app = SimpleNamespace(
         builder=SimpleNamespace(name="html", get_target_uri=lambda name: f"{name}.html"),
-        config=SimpleNamespace(html_theme_options={"repository_url": repository} if repository else {}),
+        config=SimpleNamespace(
+            html_theme_options={"repository_url": repository} if repository else {}, root_doc="book/intro"
+        ),
         env=SimpleNamespace(docname=page, doc2path=lambda name: ROOT / f"{name}.md"),
     )
     exercises.add_buttons(app, doctree)

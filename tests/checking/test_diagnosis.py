@@ -311,21 +311,21 @@ def test_a_mistake_that_solves_singular_systems_has_no_fingerprint():
         ("return X @ c", "`X` is (3, 2) and `c` is 1.5: `@` multiplies arrays; for a plain number use `*`."),
         (
             "return X @ X",
-            "`X` is (3, 2) and `X` is (3, 2): `@` needs the last size of the left to be the first of the right. "
+            "`X` is (3, 2) and `X` is (3, 2): `@` needs the last size on the left to equal the first on the right. "
             "`X.T` would be (2, 3).",
         ),
         (
             "v = np.ones(5)\n    return v @ X",
-            "`v` is (5,) and `X` is (3, 2): `@` needs the last size of the left to be the first of the right.",
+            "`v` is (5,) and `X` is (3, 2): `@` needs the last size on the left to equal the first on the right.",
         ),
         (
             "A = np.ones((2, 3))\n    return X + A",
-            "`X` is (3, 2) and `A` is (2, 3): this works entry by entry, and these shapes do not fit. "
+            "`X` is (3, 2) and `A` is (2, 3): this works entry by entry, and these shapes do not match. "
             "`X.T` would be (2, 3).",
         ),
         (
             "A = np.ones((2, 3))\n    return (X * 1) - A",
-            "`X * 1` is (3, 2) and `A` is (2, 3): this works entry by entry, and these shapes do not fit. "
+            "`X * 1` is (3, 2) and `A` is (2, 3): this works entry by entry, and these shapes do not match. "
             "`A.T` would be (3, 2).",
         ),
         ("return X.copy() + 'a'", "Here `'a'` is a str of length 1."),
@@ -451,9 +451,9 @@ def test_every_part_of_a_statement_can_be_what_is_wrong():
         (lambda X, c: X / c**2, "what is expected, divided by `c`²."),
         (lambda X, c: X + c, "what is expected, plus `c`."),
         (lambda X, c: X - c, "what is expected, minus `c`."),
-        (lambda X, c: X - 0.25, "0.25 too small, always."),
+        (lambda X, c: X - 0.25, "always 0.25 too small."),
         (lambda X, c: np.sqrt(X), "the square root of what is expected."),
-        (lambda X, c: 1 / X, "1 over what is expected."),
+        (lambda X, c: 1 / X, "1 divided by what is expected."),
         (lambda X, c: 1 - X, "1 minus what is expected."),
         (lambda X, c: np.exp(X), "the exponential of what is expected."),
         (lambda X, c: np.log(X), "the logarithm of what is expected."),
@@ -470,16 +470,16 @@ def test_every_part_of_a_statement_can_be_what_is_wrong():
         (lambda X, c: np.diag(X), "only the diagonal of what is expected."),
         (lambda X, c: X[:-1], "what is expected, without the last number."),
         (lambda X, c: X[1:], "what is expected, without the first number."),
-        (lambda X, c: np.triu(X), "right on and above the diagonal; below it, it is not."),
-        (lambda X, c: np.tril(X), "right on and below the diagonal; above it, it is not."),
-        (lambda X, c: X * np.eye(len(X)), "right on the diagonal; what is wrong lies off it."),
-        (lambda X, c: np.vstack([X[:-1], 0 * X[:1]]), "wrong in its last entry or row only."),
-        (lambda X, c: np.vstack([0 * X[:1], X[1:]]), "wrong in its first entry or row only."),
-        (lambda X, c: np.vstack([X[:1], 0 * X[1:]]), "right in its first entry or row only."),
-        (lambda X, c: np.vstack([0 * X[1:], X[-1:]]), "right in its last entry or row only."),
-        (lambda X, c: np.hstack([X[:, :-1], 0 * X[:, :1]]), "wrong in its last column only."),
-        (lambda X, c: np.hstack([0 * X[:, :1], X[:, 1:]]), "wrong in its first column only."),
-        (lambda X, c: np.hstack([X[:, :1], 0 * X[:, 1:]]), "right in its first column only."),
+        (lambda X, c: np.triu(X), "right on and above the diagonal, but not below it."),
+        (lambda X, c: np.tril(X), "right on and below the diagonal, but not above it."),
+        (lambda X, c: X * np.eye(len(X)), "right on the diagonal; only other entries are wrong."),
+        (lambda X, c: np.vstack([X[:-1], 0 * X[:1]]), "wrong only in its last entry or row."),
+        (lambda X, c: np.vstack([0 * X[:1], X[1:]]), "wrong only in its first entry or row."),
+        (lambda X, c: np.vstack([X[:1], 0 * X[1:]]), "right only in its first entry or row."),
+        (lambda X, c: np.vstack([0 * X[1:], X[-1:]]), "right only in its last entry or row."),
+        (lambda X, c: np.hstack([X[:, :-1], 0 * X[:, :1]]), "wrong only in its last column."),
+        (lambda X, c: np.hstack([0 * X[:, :1], X[:, 1:]]), "wrong only in its first column."),
+        (lambda X, c: np.hstack([X[:, :1], 0 * X[:, 1:]]), "right only in its first column."),
         (lambda X, c: np.where(X > 2, X, 0), "a zero in every place where it is wrong; the other numbers are right."),
         (lambda X, c: X[:, :2], ""),
         (lambda X, c: [[1.0], [2.0, 3.0]], ""),
@@ -528,13 +528,13 @@ def test_one_part_of_a_tuple_can_be_the_place_to_look():
 def test_a_matrix_that_should_be_symmetric_is_told_so():
     rng = np.random.default_rng(5)
     pairs = [Pair(Case((X,)), X @ rng.normal(size=(3, 3)), X @ X.T) for X in rng.normal(size=(3, 3, 3))]
-    expected = "Your result is not symmetric, and the expected matrix always is."
+    expected = "Your result is not symmetric, but the expected matrix always is."
     assert relation(Known(pairs, ["X"], 1e-9)) == expected
 
 
 def test_two_different_numbers_may_agree_by_chance():
     """Only a third makes it a rule: twice what is expected, always."""
-    for numbers, said in [([1.0, 3.0], ""), ([1.0, 3.0, 4.0], "Your result is 2 times what is expected, always.")]:
+    for numbers, said in [([1.0, 3.0], ""), ([1.0, 3.0, 4.0], "Your result is always 2 times what is expected.")]:
         pairs = [Pair(Case((x,)), np.array(2 * x), np.array(x)) for x in numbers]
         assert relation(Known(pairs, ["x"], 1e-9), strong=True) == said
 
@@ -542,10 +542,10 @@ def test_two_different_numbers_may_agree_by_chance():
 @pytest.mark.parametrize(
     ("right", "said"),
     [
-        (lambda X, label: len(X) == 1, "It is right where there is one row only (n = 1), and only there."),
-        (lambda X, label: len(X) > 1, "It is wrong where there is one row only (n = 1), and only there."),
-        (lambda X, label: X.shape[1] > 1, "It is wrong where there is one column only, and only there."),
-        (lambda X, label: 1 in X.shape, "It is right where there is one row or one column only, and only there."),
+        (lambda X, label: len(X) == 1, "It is right where there is only one row (n = 1), and only there."),
+        (lambda X, label: len(X) > 1, "It is wrong where there is only one row (n = 1), and only there."),
+        (lambda X, label: X.shape[1] > 1, "It is wrong where there is only one column, and only there."),
+        (lambda X, label: 1 in X.shape, "It is right where there is only one row or only one column, and only there."),
         (lambda X, label: len(X) == X.shape[1], "It is right where there are as many rows as columns, and only there."),
         (lambda X, label: X.dtype == int, "It is right where all arrays hold whole numbers, and only there."),
         (lambda X, label: label == "ties", "It is right only on this kind of input: ties."),
@@ -579,7 +579,7 @@ def test_enough_digits_are_shown_to_see_a_difference():
 def test_places_that_change_together_are_joined_by_and():
     one = Sentence(("the sum", "the penalty"), (1, 2), (("minus", "`a`", ""),))
     assert one.match().nudge == "Look at the sum or at the penalty."
-    assert one.match().why.endswith("; other changes do the same.")
+    assert one.match().why.endswith("; other changes give the same.")
     every = Sentence(("the sum", "the penalty"), (1, 2), ((f"minus{EVERYWHERE}", "`a`", ""),))
     assert every.match().nudge == "Look at the sum and at the penalty."
     assert "other changes" not in every.match().why
@@ -588,7 +588,7 @@ def test_places_that_change_together_are_joined_by_and():
 def test_an_error_on_some_inputs_is_told_with_them():
     one = Piece("total", 1, lambda X: X.sum(), lambda rng: [Case((np.ones((n, 2)),)) for n in (1, 2, 3)])
     result = one.examine(written("def answer(X):\n    return X[0].sum() + X[1:][0].sum() + X[2:].sum()\n"), None)
-    assert "It stops where there is one row only (n = 1), and only there." in result.hint
+    assert "It stops where there is only one row (n = 1), and only there." in result.hint
 
 
 def test_what_is_too_much_is_found_before_what_is_mixed_up():

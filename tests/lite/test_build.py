@@ -86,7 +86,7 @@ def test_the_notebooks_are_the_released_ones_after_a_cell_on_the_browser(site):
     assert {path.name for path in released} == {path.name for path in (site / "files").glob("*.ipynb")}
     for path in released:
         first, *rest = nbformat.read(site / "files" / path.name, as_version=4).cells
-        assert "saves into this browser" in first.source and "File › Download" in first.source
+        assert "saves your work in this browser" in first.source and "File › Download" in first.source
         assert "Restart Kernel" in first.source
         ours = nbformat.read(path, as_version=4).cells
         assert [(c.source, c.metadata) for c in rest] == [(c.source, c.metadata) for c in ours]
@@ -189,7 +189,7 @@ def test_without_npm_it_says_what_is_missing(tmp_path):
         command, env=os.environ | {"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert "need npm, which is not installed here" in done.stderr and "The book builds and reads without" in done.stderr
+    assert "need npm, which is not installed here" in done.stderr and "The book can be built" in done.stderr
     assert not (tmp_path / ".venv").exists()
 
 
