@@ -21,7 +21,7 @@ def _point_cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def _size_cases(rng: np.random.Generator) -> Iterator[Case]:
-    yield Case((1, 1, 8), "a single value, which just fits into the memory")
+    yield Case((1, 1, 8), "a single value, which just fits in memory")
     yield Case((1_000_000, 1000, 256 * 2**20), "the library's default")
     yield Case((1000, 10, 8000), "blocks that come out even")
     for _ in range(5):
@@ -132,7 +132,7 @@ def landmarks_alone(K_ZZ, K_XZ, t, lam):
     return np.linalg.solve(K_ZZ + lam * np.eye(len(K_ZZ)), t[: len(K_ZZ)])
 
 
-# Piece 3: one block after another
+# Piece 3: one block at a time
 
 
 def _add_block(A: Any, b: Any, Phi: Any, t: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -206,7 +206,7 @@ _SINGULAR = (
     "combination of other landmarks. Take fewer landmarks, or different ones."
 )
 _SOMETHING_LOST = (
-    "With your landmarks some entry of K_XZ K_ZZ⁻¹ K_ZX differs from the entry of K = XXᵀ by more than 1e-8. What is "
+    "With your landmarks, some entry of K_XZ K_ZZ⁻¹ K_ZX differs from the entry of K = XXᵀ by more than 1e-8. What is "
     "the rank of K for points with d inputs, and how many landmarks does it take to span all points?"
 )
 
@@ -268,7 +268,7 @@ def three_points_on_a_line():
     return np.array([[1.0], [2.0], [5.0]]), [1]
 
 
-PARAMETERS = {"points": range(6, 11), "landmarks": (2, 3, 4)}  # for the claim; each student has other values
+PARAMETERS = {"points": range(6, 11), "landmarks": (2, 3, 4)}  # for the claim; the values differ by student
 
 
 PIECES = (
@@ -301,7 +301,7 @@ PIECES = (
             ),
             Mistake(
                 eight_forgotten,
-                "A row of m values takes 8m bytes, not m: only memory // (8m) rows fit into a block.",
+                "A row of m values takes 8m bytes, not m: only memory // (8m) rows fit in a block.",
             ),
         ],
     ),
@@ -322,7 +322,7 @@ PIECES = (
             ),
             Mistake(
                 landmarks_alone,
-                "This trains on the landmarks alone and forgets the other points. All points together give n "
+                "This trains on the landmarks alone and ignores the other points. All points together give n "
                 "equations for m unknowns: minimise ½‖t − K_XZ w‖² + ½λ wᵀK_ZZ w over all of them.",
             ),
         ],

@@ -1,7 +1,7 @@
 """Where the book explains a piece: links to the published book, or to a build on this machine.
 
 The address of the published book is in the environment variable KERNELCOURSE_BOOK, which the first cell of a released
-notebook sets (`c.StudentCopy.book` in nbgrader_config.py). Without it links lead to a build in `_build/html` above the
+notebook sets (`c.StudentCopy.book` in nbgrader_config.py). Without it, links lead to a build in `_build/html` above the
 notebook; without either there are no links.
 """
 

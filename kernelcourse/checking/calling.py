@@ -21,7 +21,7 @@ from .values import same
 
 _CHECKING = str(Path(__file__).parent)
 _LIBRARY = str(Path(__file__).parents[1])
-# In a browser Python's prefix is "/". Every path begins with it, so it is left out.
+# In a browser, Python's prefix is "/". Every path begins with it, so it is left out.
 _INSTALLED = tuple({str(Path(os.__file__).parent), sys.prefix, sys.base_prefix} - {"/"})
 
 
@@ -59,7 +59,7 @@ class Answer(ABC):
 
 
 def call(function: Callable[..., Any] | Answer, case: Case) -> Outcome:
-    """Call the function on the case. Its output is kept and not shown: nbgrader takes text on stderr for a failure."""
+    """Call the function on the case. Its output is kept and not shown: nbgrader treats text on stderr as a failure."""
     if isinstance(function, Answer):
         return function.try_on(case)
     args = case.fresh()
@@ -79,7 +79,7 @@ def call(function: Callable[..., Any] | Answer, case: Case) -> Outcome:
 
 @contextlib.contextmanager
 def _library_calls_noted(calls: list[str]) -> Iterator[None]:
-    """Note every call that enters the library from outside, under whatever name the student imported the function."""
+    """Record every call that enters the library from outside, under whatever name the student imported the function."""
 
     def outside(frame: FrameType | None) -> bool:
         name = frame.f_code.co_filename if frame else ""

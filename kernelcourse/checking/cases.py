@@ -50,7 +50,7 @@ def with_layouts(cases: Iterable[Case]) -> Iterator[Case]:
 
 
 def _in_64_bits(array: np.ndarray) -> np.ndarray:
-    """Whole numbers of 64 bits, as on a computer: in a browser numpy uses 32 bits, and large numbers overflow."""
+    """64-bit whole numbers, as on a computer; in a browser, numpy uses 32 bits, and large numbers overflow."""
     return array.astype(np.int64) if array.dtype == np.int32 else array
 
 

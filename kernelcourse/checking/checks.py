@@ -183,7 +183,7 @@ def checks_in(folder: Path) -> Iterator[None]:
 
 
 def catalogue(notebook: str) -> Any:
-    """The catalogue of a notebook, by its name without the ending.
+    """The catalogue of a notebook, given the notebook's name without its suffix.
 
     It is the `checks.py` beside the notebook's source; without that file, the `<notebook>.checks.json` that came
     with the notebook; without either, a module of this package.
@@ -226,7 +226,7 @@ def load_checks(path: Path) -> ModuleType:
         return known
     module: Any = ModuleType(name)
     module.__file__ = str(path)
-    sys.modules[name] = module  # dataclasses look for the module there
+    sys.modules[name] = module  # dataclasses look the module up there
     try:
         exec(compile(content, str(path), "exec"), module.__dict__)
         pieces = tuple(module.PIECES)

@@ -256,7 +256,7 @@ def only_targets_centred(Ks, t):
     return np.array([np.sum(K * T) / np.linalg.norm(K) / np.linalg.norm(T) for K in Ks])
 
 
-# Piece 6: the claim that a small training error is what to look for
+# Piece 6: the claim that the model with the smallest training error is the one to choose
 
 _SIGMAS = (0.1, 0.3, 1.0, 3.0)
 _RIDGE = 0.1
@@ -265,7 +265,8 @@ _WRONG_FORM = (
     "-1000 and 1000."
 )
 _SAME_CHOICE = (
-    "On your data the training error and the leave-one-out error choose the same width. Without noise a small training "
+    "On your data, the training error and the leave-one-out error choose the same width. Without noise, a small "
+    "training "
     "error does not mislead. What can a narrow kernel learn by heart that a neighbouring point does not confirm?"
 )
 _TOO_CLOSE = (
@@ -337,7 +338,7 @@ PIECES = (
             Mistake(
                 tested_on_seen_points,
                 "The weights were fitted to all points, including those of the fold, so this is a training error in "
-                "disguise. For each fold solve with K[train, train] and t[train] alone.",
+                "disguise. For each fold, solve with K[train, train] and t[train] alone.",
             ),
             Mistake(
                 mean_over_points,
@@ -376,7 +377,7 @@ PIECES = (
         [
             Mistake(
                 first_of_equals,
-                "Of several equal means this takes the first, the narrowest kernel. Among equals the smoothest wins: "
+                "Of several equal means, this takes the first, the narrowest kernel. Among equals the smoothest wins: "
                 "the largest sigma, and for that sigma the largest ridge.",
             ),
             Mistake(

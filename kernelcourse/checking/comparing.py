@@ -47,7 +47,7 @@ def difference(got: Any, want: Any, tolerance: float) -> str:
 
 
 def vague(problem: str) -> str:
-    """What may be said about a hidden input: nothing that a student's function could choose to reveal it.
+    """What may be said about a hidden input: nothing through which a student's function could reveal it.
 
     >>> vague("The shape is (0, 31415926), but (2,) is expected.")
     'The shape is not the expected one.'
@@ -193,7 +193,7 @@ def _short(number: Fraction) -> str:
     try:
         return f"{float(number):.3g}"
     except OverflowError:
-        return "a number of hundreds of digits"
+        return "a number with hundreds of digits"
 
 
 _BY_KIND: dict[Any, Any] = {
@@ -259,7 +259,7 @@ def _number_difference(array: np.ndarray, want: np.ndarray, tolerance: float) ->
     if not wrong.any():
         return ""
     if not want.ndim:
-        return "The value has to be infinite or NaN here." if odd.any() else f"The value is off by {off.max():.3g}."
+        return "The value must be infinite or NaN here." if odd.any() else f"The value is off by {off.max():.3g}."
     off[odd] = np.inf
     worst = tuple(int(i) for i in np.unravel_index(np.argmax(off), off.shape))
     index = worst if len(worst) > 1 else worst[0]

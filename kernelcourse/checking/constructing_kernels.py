@@ -418,10 +418,10 @@ _WRONG_FORM = (
 )
 _ALREADY_ON_ONE_POINT = (
     "One of your points has k(x, x) = 1 − ‖x‖²/100 < 0. That breaks the claim, but it is the easy way; here all points "
-    "must keep within ‖x‖ ≤ 10, so that none is suspicious on its own. Let several of them work together."
+    "must stay within ‖x‖ ≤ 10, so that none is suspicious on its own. Let several of them work together."
 )
 _NOT_NEGATIVE = (
-    "For your points and numbers the sum of y_n y_m k(x_n, x_m) is not negative. The linear part of this sum is −‖Σ "
+    "For your points and numbers, the sum of y_n y_m k(x_n, x_m) is not negative. The linear part of this sum is −‖Σ "
     "y_n x_n‖²/100: choose signs that make y_n x_n add up, and points so far apart that the Gaussian part is little "
     "more than Σ y_n²."
 )
@@ -594,8 +594,8 @@ PIECES = (
         [
             Mistake(
                 matrix_powers,
-                "This takes powers of the matrix, K @ K and so on. Rule (6.15) applies q to every value k₁(x, x′) by "
-                "itself: K**i in numpy, entry by entry.",
+                "This takes powers of the matrix, K @ K and so on. Rule (6.15) applies q to every value k₁(x, x′) "
+                "separately: K**i in numpy, entry by entry.",
             ),
             Mistake(
                 highest_coefficient_first,
@@ -621,7 +621,7 @@ PIECES = (
             ),
             Mistake(
                 equal_numbers_only,
-                "This multiplies feature i of φ₁ with feature i of φ₂ only (and needs the same number of both). The "
+                "This multiplies feature i of φ₁ by feature i of φ₂ only (and needs the same number of both). The "
                 "product of two sums has a term for every pair (i, j); see rule (6.18).",
             ),
             Mistake(
@@ -654,7 +654,7 @@ PIECES = (
             ),
             Mistake(
                 sign_of_f,
-                "The first two steps are right. In the third the exponent of f has lost its minus sign: f(x) = "
+                "The first two steps are right. In the third, the exponent of f has lost its minus sign: f(x) = "
                 "exp(−xᵀx/2σ²) tames the growth of exp(xᵀx′/σ²); see eq. (17).",
             ),
         ],

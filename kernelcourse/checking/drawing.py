@@ -1,4 +1,4 @@
-"""Draw the cases of a check: visible ones in the catalogue's order, hidden ones in an order that nobody can know.
+"""Draw the cases of a check: visible ones in the catalogue's order, hidden ones in an unpredictable order.
 
 A function that answers by counting its calls, or from a table of earlier inputs, is right only by chance.
 """
@@ -27,7 +27,7 @@ def drawn(
     cases: Callable[[np.random.Generator], Iterable[Case]], rng: np.random.Generator, *, hidden: bool
 ) -> list[Case]:
     """The cases with their layouts. Hidden cases include every kind once and some kinds twice; the generator decides
-    how many and in which order. So nobody can know how many of them have which answer.
+    how many and in which order. So it cannot be known how many of them have a given answer.
     """
     if isinstance(cases, AsDrawn):
         return list(cases(rng))

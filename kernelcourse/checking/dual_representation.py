@@ -352,7 +352,8 @@ _WRONG_FORM = (
 )
 _SAME_POINTS = "Two of your points coincide. Choose three different ones, so that all distances count."
 _POSITIVE = (
-    "For your y the sum of y_n y_m k(x_n, x_m) is not negative. All distances are positive, so y needs entries of both "
+    "For your y, the sum of y_n y_m k(x_n, x_m) is not negative. All distances are positive, so y needs entries of "
+    "both "
     "signs to make the sum negative; an eigenvector for a negative eigenvalue is such a y."
 )
 
@@ -576,12 +577,10 @@ PIECES = (
         _size_cases,
         [
             Mistake(costs_swapped, "The two counts are swapped: the primal system is M×M and the dual system N×N."),
-            Mistake(
-                solving_forgotten, "This counts only the forming of the matrices; solving a system of size s adds s³/3."
-            ),
+            Mistake(solving_forgotten, "This counts only forming the matrices; solving a system of size s adds s³/3."),
             Mistake(
                 forming_forgotten,
-                "This counts only the solving; each entry of ΦᵀΦ or ΦΦᵀ costs an inner product first.",
+                "This counts only solving the system; each entry of ΦᵀΦ or ΦΦᵀ costs an inner product first.",
             ),
         ],
     ),

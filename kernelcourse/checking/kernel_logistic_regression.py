@@ -14,7 +14,7 @@ from .checks import Checks
 from .piece import Claim, Mistake, Piece
 
 _DESCENT_REASON = (
-    "the steps are below 1/L, so gradient descent contracts and rounding errors of 1e-16 do not grow on the way"
+    "the steps are below 1/L, so gradient descent contracts and rounding errors of 1e-16 do not grow along the way"
 )
 
 
@@ -228,7 +228,7 @@ _ONE_THRESHOLD = (
 )
 _WRONG_SIDE = (
     "Your f = Ka does not have the right sign at every point: it must be positive where y = 1 and negative where y = "
-    "0. At a point on the wrong side the cross-entropy grows as a is scaled up; at f = 0 it stays log 2. Points with "
+    "0. At a point on the wrong side, the cross-entropy grows as a is scaled up; at f = 0 it stays log 2. Points with "
     "the label 0 need negative weights; one way is to solve K a = 2y − 1."
 )
 

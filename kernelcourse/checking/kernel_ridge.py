@@ -384,7 +384,8 @@ _CONSTANT = "Your targets are all the same. Both fits are then that constant: le
 _LITTLE = (
     "The two fits differ by less than a fifth of the range of your targets. Where does a fit of degree 2 need a large "
     "constant, although X and y are centred? Squares of centred inputs are not centred: take targets that are curved, "
-    "inputs so spread out that the other weights cost little, and so few points that a penalty of 1 still counts."
+    "inputs spread out so far that the other weights cost little, and few enough points that a penalty of 1 still "
+    "matters."
 )
 
 
@@ -458,8 +459,8 @@ PIECES = (
         [
             Mistake(
                 own_mean_for_the_test_points,
-                "The test points were centred by their own mean. They must be shifted as the training points were, by "
-                "the mean of X: a single test point would otherwise always be at 0.",
+                "The test points were centred by their own mean. They must be shifted by the mean of X, like the "
+                "training points: a single test point would otherwise always be at 0.",
             ),
             Mistake(
                 mean_not_added_back,
@@ -467,7 +468,7 @@ PIECES = (
             ),
             Mistake(
                 raw_test_points,
-                "The training points were centred, the test points were not. Subtract the mean of X from Z too before "
+                "The training points were centred, the test points were not. Subtract the mean of X from Z too, before "
                 "you apply w.",
             ),
         ],
@@ -564,7 +565,7 @@ PIECES = (
             ),
             Mistake(
                 each_input_up_to_p,
-                "This counts 1 and the powers x_j, …, x_j^p of each input by itself. The mixed terms, x₁x₂ and the "
+                "This counts 1 and the powers x_j, …, x_j^p of each input separately. The mixed terms, x₁x₂ and the "
                 "like, are missing, and most monomials are mixed.",
             ),
         ],
@@ -650,7 +651,7 @@ PIECES = (
         [
             Mistake(
                 root_of_the_factorial_missing,
-                "This divides by j!. In the series of the exponential 1/j! belongs to Φ_j(x)Φ_j(z), so each of the "
+                "This divides by j!. In the series of the exponential, 1/j! belongs to Φ_j(x)Φ_j(z), so each of the "
                 "two gets 1/√(j!).",
             ),
             Mistake(
@@ -663,7 +664,7 @@ PIECES = (
             ),
             Mistake(
                 sigma_missing_in_the_powers,
-                "Your powers are x^j; they should be (x/σ)^j, as the exponent xz/σ² is shared by x and z.",
+                "Your powers are x^j; they should be (x/σ)^j, since the exponent xz/σ² is shared by x and z.",
             ),
         ],
         tolerance_reason="powers up to (x/σ)^7 and factorials up to 7! carry 14 digits, and no sum is taken",
@@ -703,7 +704,7 @@ PIECES = (
             ),
             Mistake(
                 w_for_free,
-                "Your answers are those of a count that leaves out computing w. With a single test point that is most "
+                "Your answers match a count that leaves out computing w. With a single test point that is most "
                 "of the work.",
             ),
             Mistake(tie_pays, "At equal counts the primal way does not take fewer multiplications: compare strictly."),

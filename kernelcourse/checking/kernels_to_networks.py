@@ -257,7 +257,7 @@ _START_FORM = (
     "(2,), with entries between -1000 and 1000."
 )
 _NOTHING_AT_ALL = (
-    "With W1 = 0 the network does not look at its inputs. That start is indeed stuck, but give W1 at least one entry "
+    "With W1 = 0 the network ignores its inputs. That start is indeed stuck, but give W1 at least one entry "
     "that is not zero."
 )
 _IT_MOVES = (
@@ -321,7 +321,7 @@ PIECES = (
             Mistake(
                 votes_without_sign,
                 "The perceptrons' outputs are missing their sign(·): without it the pool is linear in x, a single "
-                "perceptron with the weights Wᵀv. Each of them votes +1 or −1.",
+                "perceptron with the weights Wᵀv. Each perceptron votes +1 or −1.",
             ),
         ],
     ),
@@ -345,7 +345,7 @@ PIECES = (
             ),
             Mistake(
                 over_everything,
-                "Here all entries together sum to 1. Every point has probabilities of its own, so each row sums to 1: "
+                "Here all entries together sum to 1. Every point has its own probabilities, so each row sums to 1: "
                 "axis=1, with keepdims=True.",
             ),
         ],
@@ -403,7 +403,8 @@ PIECES = (
             ),
             Mistake(
                 derivative_forgotten,
-                "The gradients of W₂ and b₂ are right. On the way back through the hidden layer the derivative of tanh "
+                "The gradients of W₂ and b₂ are right. On the way back through the hidden layer, the derivative of "
+                "tanh "
                 "is missing: δ₁ = (δ₂W₂ᵀ) ⊙ (1 − H²).",
             ),
             Mistake(

@@ -1,8 +1,8 @@
-"""A time limit for answers, so that the check of an endless loop ends by itself.
+"""A time limit for answers, so that checking an endless loop comes to an end.
 
-Where Python has SIGALRM (Linux, macOS) an alarm looks at the clocks ten times a second. Elsewhere (Windows, a browser,
-a thread) a trace function looks at them while lines of the student's code run. Neither can end a single call inside
-numpy that never returns: there the kernel has to be restarted, which `kernelcourse check` does by itself.
+Where Python has SIGALRM (Linux, macOS) an alarm checks the clocks ten times a second. Elsewhere (Windows, a browser,
+a thread) a trace function checks them while lines of the student's code run. Neither can interrupt a call inside numpy
+that never returns: then the kernel has to be restarted, which `kernelcourse check` does automatically.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def own_time() -> float:
 
 
 def seconds_per_piece() -> float:
-    """The processor time that the calls of one function may take in a check; an environment variable can change it."""
+    """The processor time that calls of one function may take in one check; an environment variable can change it."""
     text = os.environ.get(VARIABLE, "")
     try:
         seconds = float(text or 10)
     except ValueError:
         seconds = 0.0
     if not seconds > 0:
-        raise ValueError(f"{VARIABLE} is {text!r}, but expected a positive number of seconds")
+        raise ValueError(f"{VARIABLE} is {text!r}, expected a positive number of seconds")
     return seconds
 
 

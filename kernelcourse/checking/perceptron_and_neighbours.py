@@ -221,7 +221,7 @@ def farthest(D, kappa):
 
 def _vote_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case((np.array([[-1]]),), "one neighbour")
-    yield Case((np.array([[-1, 1], [1, -1]]),), "two neighbours who disagree")
+    yield Case((np.array([[-1, 1], [1, -1]]),), "two neighbours that disagree")
     yield Case((np.array([[-1, 1, 1], [1, -1, -1]]),), "the nearest is outvoted")
     yield Case((rng.choice([-1.0, 1.0], size=(1, 5)),), "one new point")
     yield Case((np.stack([_labels(rng, 4) for _ in range(4)]),), "four neighbours, two of each kind")
@@ -314,11 +314,13 @@ def one_nearest(D, y, sigma):
 def _report_cases(rng: np.random.Generator) -> Iterator[Case]:
     yield Case((np.array([[float(rng.uniform(0.5, 1))]]), np.array([1]), np.array([1]), np.array([-1])), "one point")
     K_test = np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 1, 1]])
-    yield Case((K_test, np.array([2, 3, 0]), np.array([1, -1, 1]), np.array([1, 1, -1, 1])), "whole numbers, a score 0")
+    yield Case(
+        (K_test, np.array([2, 3, 0]), np.array([1, -1, 1]), np.array([1, 1, -1, 1])), "whole numbers, a zero score"
+    )
     for label, m, n in (("one test point", 1, 4), ("repeated points", 4, 4), ("", 8, 6)):
         X, Z = rng.normal(size=(n, 2)), rng.normal(size=(m, 2))
         X = X[np.arange(n) // 2] if label == "repeated points" else X
-        alpha = rng.permutation(np.arange(n))  # one point was never a mistake, and several were mistakes more than once
+        alpha = rng.permutation(np.arange(n))  # one point was never misclassified, several were more than once
         yield Case((Gaussian(1.0)(Z, X), alpha, np.sign(X[:, 0]).astype(int), rng.choice([-1, 1], size=m)), label)
 
 
@@ -351,7 +353,8 @@ _EVEN = (
 _SAME_POINTS = "Two of your training points coincide. The claim can be broken without that: choose different points."
 _ONE_ANSWER = (
     "Here algorithm 2 gives the same answer in whatever order the points are listed. You need points of both labels at "
-    "exactly the same distance from x, so many that not all are among the kappa nearest, and a vote that they decide."
+    "exactly the same distance from x, enough of them that not all are among the kappa nearest, and a vote that they "
+    "decide."
 )
 
 
@@ -442,7 +445,7 @@ PIECES = (
             Mistake(
                 labels_missing_in_the_sum,
                 "This matches y_i Σ α_j k(x_j, x_i): inside the sum the labels y_j are missing. In line 4 of algorithm "
-                "1 point j has the coefficient α_j y_j.",
+                "1, point j has the coefficient α_j y_j.",
             ),
             Mistake(
                 scores_once_an_epoch,
@@ -489,7 +492,7 @@ PIECES = (
         [
             Mistake(
                 two_forgotten,
-                "This matches k(x, x) − k(x, x_j) + k(x_j, x_j). In ‖φ(x) − φ(x_j)‖² the mixed term comes twice: "
+                "This matches k(x, x) − k(x, x_j) + k(x_j, x_j). In ‖φ(x) − φ(x_j)‖² the mixed term appears twice: "
                 "−2 k(x, x_j).",
             ),
             Mistake(
@@ -542,7 +545,7 @@ PIECES = (
             ),
             Mistake(
                 ties_to_plus,
-                "Where the vote is tied this always says +1. That favours one class; our rule is that the nearest "
+                "Where the vote is tied, this always says +1. That favours one class; our rule is that the nearest "
                 "neighbour decides, column 0.",
             ),
             Mistake(

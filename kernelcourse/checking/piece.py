@@ -75,7 +75,7 @@ class Piece:
     ) -> Result:
         """Try the function on all cases and say what is wrong with it, if anything.
 
-        A diagnosis, of at most `steps` steps, is made only for functions of this process and on visible cases.
+        A diagnosis, of at most `steps` steps, is made only for functions in this process and on visible cases.
         """
         outcomes = [call(function, case) for case in drawn(self.cases, rng, hidden=hidden)]
         wanted = [self.reference(*outcome.case.fresh()) for outcome in outcomes]
@@ -181,7 +181,7 @@ class Piece:
         if outcome.error is None:
             rows.append(("yours", shown(outcome.value, places)))
             if apart := first_apart(outcome.value, want, self.tolerance):
-                rows.append(("first apart", apart))
+                rows.append(("first difference", apart))
         elif outcome.error.line:
             rows.append(("where", outcome.error.line))
         if outcome.case.label:

@@ -120,7 +120,7 @@ class Result:
         }
 
 
-_WORDS = ("input", "expected", "yours", "first apart", "where", "printed")
+_WORDS = ("input", "expected", "yours", "first difference", "where", "printed")
 
 
 def _listed(rows: Sequence[tuple[str, str]]) -> list[str]:

@@ -258,7 +258,7 @@ PIECES = (
             Mistake(
                 equal_indices_only,
                 "This pairs the first centre of f with the first of g, the second with the second, and so on. Eq. (1) "
-                "sums over all pairs (i, j), also if f and g have different numbers of centres: cᵀ K_zu d.",
+                "sums over all pairs (i, j), even if f and g have different numbers of centres: cᵀ K_zu d.",
             ),
         ],
     ),
@@ -301,7 +301,7 @@ PIECES = (
         [
             Mistake(
                 norm_of_all,
-                "This is ‖g‖², both parts together. By Pythagoras ‖g_⊥‖² = ‖g‖² − ‖g_∥‖²: subtract the projection's "
+                "This is ‖g‖², both parts together. By Pythagoras, ‖g_⊥‖² = ‖g‖² − ‖g_∥‖²: subtract the projection's "
                 "share.",
             ),
             Mistake(

@@ -230,11 +230,11 @@ _WRONG_FORM = (
 )
 _TOO_FEW = (
     f"The list grows from 0 to at most n during the first epoch, so n points cost at most 0 + 1 + … + (n − 1) "
-    f"evaluations. With as few points as yours that is no more than {_TIMES}n whatever the data: take more of them."
+    f"evaluations. With as few points as yours, that is no more than {_TIMES}n whatever the data: take more of them."
 )
 _TOO_EASY = (
     f"The first epoch over your points takes at most {_TIMES}n evaluations: the list stays too short, since too few "
-    f"points are mistakes. Which labels, or which distances, make every new point a mistake?"
+    f"points are misclassified. Which labels, or which distances, make the perceptron misclassify every new point?"
 )
 
 
@@ -310,7 +310,8 @@ PIECES = (
         [
             Mistake(
                 primal_remembers_points,
-                "The primal count must not contain n: after training w is known, and a prediction is one inner product "
+                "The primal count must not contain n: after training, w is known, and a prediction is one inner "
+                "product "
                 "of D entries, wᵀΦ(z).",
             ),
             Mistake(
@@ -351,12 +352,12 @@ PIECES = (
         [
             Mistake(
                 as_without_the_trick,
-                "n < D is the break-even point without the trick. With the trick K costs n²d and not n²D, so the "
+                "n < D is the break-even point without the trick. With the trick, K costs n²d and not n²D, so the "
                 "kernel stays cheaper for a while beyond n = D: compare n²d + n³/3 with nD² + D³/3.",
             ),
             Mistake(
                 first_that_does_not_pay,
-                "This is the first n for which the kernel is not cheaper any more. The last n for which it is cheaper "
+                "This is the first n for which the kernel is no longer cheaper. The last n for which it is cheaper "
                 "comes just before.",
             ),
         ],
@@ -394,12 +395,14 @@ PIECES = (
         [
             Mistake(
                 every_point_every_time,
-                "This counts n evaluations for every check. A point that was never a mistake has the coefficient 0 and "
+                "This counts n evaluations for every check. A point that was never misclassified has a coefficient of "
+                "0 and "
                 "needs no evaluation: a check costs |L|, the length of the list at that moment.",
             ),
             Mistake(
                 repeats_on_the_list,
-                "Here a point that is a mistake again enters the list again and is evaluated again. Its kernel value "
+                "Here a point that is misclassified again enters the list again and is evaluated again. Its kernel "
+                "value "
                 "is the same: keep each point once, and add y_i to its coefficient.",
             ),
         ],

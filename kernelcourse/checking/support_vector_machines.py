@@ -165,7 +165,7 @@ def two_forgotten(alpha, K, y, lam):
     return Q @ (lam * alpha - (Q @ alpha < 1) / len(y))
 
 
-# Piece 4: ascent on the dual, one coordinate after another
+# Piece 4: ascent on the dual, one coordinate at a time
 
 
 def _coordinate_step(alpha: Any, K: Any, y: Any, lam: float, i: int) -> Any:
@@ -382,7 +382,7 @@ PIECES = (
                 "they overshoot.)",
             ),
         ],
-        tolerance_reason="a step never increases an error in f, so rounding errors of 1e-16 do not grow on the way",
+        tolerance_reason="a step never increases an error in f, so rounding errors of 1e-16 do not grow along the way",
     ),
     Piece(
         "gap",

@@ -305,7 +305,7 @@ def test_a_mistake_that_solves_singular_systems_has_no_fingerprint():
         ("return X.summ()", "`X` is (3, 2) and has nothing called `summ`. Did you mean `sum`?"),
         ("return np.wwwww(X)", "`numpy` has nothing called `wwwww`."),
         ("return X[0].copy().qwertz", "`X[0].copy()` has nothing called `qwertz`."),
-        ("return zzzzz", "The name `zzzzz` is not defined here; the function knows `X`, `c`."),
+        ("return zzzzz", "The name `zzzzz` is not defined here; the function's arguments are `X`, `c`."),
         ("return xx + c", "The name `xx` is not defined here. Did you mean `X`?"),
         ("X = X + 1\n    Y += X", "The variable `Y` is used before it has a value."),
         ("return X @ c", "`X` is (3, 2) and `c` is 1.5: `@` multiplies arrays; for a plain number use `*`."),
@@ -443,8 +443,8 @@ def test_every_part_of_a_statement_can_be_what_is_wrong():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (lambda X, c: X * len(X), "n times too large, n being the number of rows."),
-        (lambda X, c: X / len(X), "n times too small, n being the number of rows."),
+        (lambda X, c: X * len(X), "n times too large, where n is the number of rows."),
+        (lambda X, c: X / len(X), "n times too small, where n is the number of rows."),
         (lambda X, c: c * X, "`c` times what is expected."),
         (lambda X, c: X / c, "what is expected, divided by `c`."),
         (lambda X, c: c**2 * X, "`c`² times what is expected."),
@@ -579,7 +579,7 @@ def test_enough_digits_are_shown_to_see_a_difference():
 def test_places_that_change_together_are_joined_by_and():
     one = Sentence(("the sum", "the penalty"), (1, 2), (("minus", "`a`", ""),))
     assert one.match().nudge == "Look at the sum or at the penalty."
-    assert one.match().why.endswith("; other changes give the same.")
+    assert one.match().why.endswith("; other changes give the same results.")
     every = Sentence(("the sum", "the penalty"), (1, 2), ((f"minus{EVERYWHERE}", "`a`", ""),))
     assert every.match().nudge == "Look at the sum and at the penalty."
     assert "other changes" not in every.match().why

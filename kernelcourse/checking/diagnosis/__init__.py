@@ -33,7 +33,7 @@ from .repair import Place, repair
 if TYPE_CHECKING:
     from ..piece import Piece
 
-WORDS = 40  # of a nudge, at most
+WORDS = 40  # in a nudge, at most
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Attempt:
     effort: Effort
 
     def __call__(self, case: Case) -> Any:
-        """Call it once more, as long as there are steps left."""
+        """Call it once more, if there are steps left."""
         self.effort.spend(RUN)
         with watched(self.effort.watch):
             return self.function(*case.fresh())

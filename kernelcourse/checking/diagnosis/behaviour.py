@@ -103,7 +103,7 @@ def shape(value: Any) -> tuple[Any, ...]:
 
 
 def projections(function: Callable[[Case], Any], found: Probes) -> np.ndarray | None:
-    """A few weighted sums of all that the function returns on the probes.
+    """A few weighted sums of everything that the function returns on the probes.
 
     None if the function never returns, or if it solves singular systems, whose results differ between machines.
 

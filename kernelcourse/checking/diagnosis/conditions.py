@@ -13,7 +13,7 @@ _MOST = 3  # the largest number of labels that a sentence names
 
 
 def condition(cases: Sequence[Case], right: Sequence[bool]) -> str:
-    """A sentence on the inputs where the function is right, or nothing if it is right nowhere or none of the known
+    """A sentence about the inputs where the function is right, or nothing if it is right nowhere or none of the known
     conditions fits."""
     pairs = [(case, ok) for case, ok in zip(cases, right, strict=True) if not case.strided and not case.frozen]
     yes, no = [case for case, ok in pairs if ok], [case for case, ok in pairs if not ok]

@@ -23,7 +23,7 @@ def dependence(
     *,
     growth: bool = True,
 ) -> str:
-    """A sentence on an argument whose effect is missing, unexpected, or different from the expected one."""
+    """A sentence about an argument whose effect is missing, unexpected, or different from the expected one."""
     chosen = sorted((case for case in cases if not case.strided and not case.frozen), key=lambda case: -case.size)[
         :_FEW
     ]

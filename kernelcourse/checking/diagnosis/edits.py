@@ -404,7 +404,7 @@ def _at(node: ast.AST, new: Any) -> Any:
 
 
 def _regrouped(node: ast.BinOp) -> Iterator[tuple[str, int, ast.expr, str]]:
-    """(a + b) * c for a + b * c and the other way round."""
+    """(a + b) * c for a + b * c, and vice versa."""
     left, right = node.left, node.right
     if isinstance(right, ast.BinOp):
         inner = _at(node, ast.BinOp(left, node.op, right.left))

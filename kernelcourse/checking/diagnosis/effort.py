@@ -23,7 +23,7 @@ _students = cache(is_students)
 
 
 class Effort:
-    """What is left of a number of steps: calls that the student's code makes, and rounds of its loops."""
+    """The steps that are left: calls that the student's code makes, and rounds of its loops."""
 
     def __init__(self, steps: int = STEPS) -> None:
         self.left, self.floor, self.end = steps, 0, own_time() + _CLOCK

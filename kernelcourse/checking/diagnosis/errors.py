@@ -184,7 +184,7 @@ def _nearest(name: str, frame: FrameType) -> str:
     arguments = ", ".join(f"`{one}`" for one in frame.f_code.co_varnames[: frame.f_code.co_argcount])
     if near:
         return f"The name `{name}` is not defined here. Did you mean `{lowered[near[0]]}`?"
-    return f"The name `{name}` is not defined here; the function knows {arguments}."
+    return f"The name `{name}` is not defined here; the function's arguments are {arguments}."
 
 
 def _attribute(node: ast.Attribute, frame: FrameType) -> str:

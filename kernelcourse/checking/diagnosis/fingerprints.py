@@ -41,12 +41,12 @@ class Sentence:
     def match(self, detail: str = "") -> Match:
         """The sentence, with a number filled in if it needs one."""
         said = [change(kind, it, detail or about) for kind, it, about in self.changes]
-        why = f"Your results are exactly what one gets with {said[0]}"
+        why = f"Your results are exactly what you get with {said[0]}"
         if len(said) > 1:
-            why += f" or, which gives the same, with {said[1]}"
+            why += f" or, equivalently, with {said[1]}"
         repeated = self.changes[0][0].endswith(EVERYWHERE)
         if len(said) == 1 and len(self.areas) > 1 and not repeated:
-            why += "; other changes give the same"
+            why += "; other changes give the same results"
         areas = joined(self.areas[:_MOST], "and at" if repeated else "or at")
         return Match(f"Look at {areas}.", f"{why}.", self.nodes)
 

@@ -58,7 +58,7 @@ class Known:
 
 
 def relation(known: Known, *, strong: bool = False) -> str:
-    """A sentence on what all results have in common with the expected ones, or nothing.
+    """A sentence about what all results have in common with the expected ones, or nothing.
 
     A strong relation says how every wrong number follows from the right one.
     """
@@ -183,8 +183,8 @@ def _transforms(known: Known) -> Iterator[tuple[str, Callable[[Pair], Any]]]:
     several = len({rows(pair.case.args) for pair in known.pairs}) > 1
     yield "{it} has the opposite sign everywhere.", lambda p: -_want(p)
     if several:
-        yield "{it} is n times too large, n being the number of rows.", lambda p: _want(p) * rows(p.case.args)
-        yield "{it} is n times too small, n being the number of rows.", lambda p: _want(p) / rows(p.case.args)
+        yield "{it} is n times too large, where n is the number of rows.", lambda p: _want(p) * rows(p.case.args)
+        yield "{it} is n times too small, where n is the number of rows.", lambda p: _want(p) / rows(p.case.args)
     factor = _factor(known)
     if factor and abs(factor - 1) > 1e-6:
         yield f"{{it}} is always {factor:.4g} times what is expected.", lambda p: factor * _want(p)
@@ -284,7 +284,7 @@ def _shift(known: Known) -> float:
 
 
 def _term(known: Known, named: str) -> str:
-    """A difference that is a product of powers of the arguments, as in a count that forgets a term."""
+    """A difference that is a product of powers of the arguments, as in a count that omits a term."""
     numbers = list(_numbers(known))
     pairs = [pair for pair in known.pairs if np.size(pair.want) == 1 and np.size(pair.got) == 1]
     if not numbers or len(numbers) > 4 or len(pairs) < len(known.pairs) or len(pairs) < 4:

@@ -19,7 +19,7 @@ CHANGES = {
     "per row": "{it} divided by n, the number of rows",
     "absolute": "the absolute value of {it}",
     "plus one": "1 added to {it}",
-    "minus one": "1 taken from {it}",
+    "minus one": "1 subtracted from {it}",
     "complement": "1 minus {it}",
     "exp": "the exponential of {it}",
     "log": "the logarithm of {it}",
@@ -49,8 +49,8 @@ CHANGES = {
     "axis": "axis {detail} in {it}",
     "one less": "one step fewer in {it}",
     "one more": "one step more in {it}",
-    "from one": "{it} that begins with 1",
-    "from nought": "{it} that begins with 0",
+    "from one": "{it} beginning at 1",
+    "from nought": "{it} beginning at 0",
     "once": "only one step in {it}",
     "bound": "one bound fewer in {it}",
     "part": "{detail} left out of {it}",
@@ -59,10 +59,10 @@ CHANGES = {
     "set": "{it} setting the value instead of adding to it",
     "added": "{it} adding to the value instead of replacing it",
     "always": "{it} always carried out, whatever its condition says",
-    "never": "{it} never done",
+    "never": "{it} never executed",
     "condition turned": "the condition of {it} reversed",
     "one pass": "only one pass of {it}",
-    "last line after the loop": "the last line of {it} after the loop",
+    "last line after the loop": "the last line of {it} moved after the loop",
     "throughout": "{detail}",
     "outside": "one operand of {it} outside the parentheses",
 }
@@ -87,7 +87,7 @@ def change(kind: str, it: str, detail: str) -> str:
 
 
 def joined(words: Sequence[str], last: str = "and") -> str:
-    """A list of words as one would say it.
+    """A list of words, joined as in a sentence.
 
     >>> joined(["a", "b", "c"])
     'a, b and c'
