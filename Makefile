@@ -1,5 +1,5 @@
 # The two commands that matter: `make book` builds the book into _build/html, `make test` runs every test.
-# Both set themselves up: environment.py makes a virtual environment in .venv from requirements.lock, with what the
+# Both do their own set-up: environment.py makes a virtual environment in .venv from requirements.lock, with what the
 # command needs and no more, and adds to it when another command needs more or the lock changes.
 
 PYTHON ?= python3
@@ -27,7 +27,7 @@ book: setup-book  ## build the book into _build/html
 	$(BIN)/python book/build.py $(FLAGS)
 
 .PHONY: setup-lite
-setup-lite: setup-book  # fetch into .venv/lite what the exercises in the browser are made of, from PyPI and npm
+setup-lite: setup-book  # fetch the parts of the browser exercises from PyPI and npm into .venv/lite
 	@"$(PYTHON)" book/lite/parts.py
 
 .PHONY: lite
@@ -35,7 +35,7 @@ lite: setup-lite  ## build the exercises in the browser into _build/html/lite (F
 	$(BIN)/python book/lite/build.py $(FLAGS)
 
 .PHONY: lite-test
-lite-test: $(READY) system setup-lite  ## try every answer of every exercise in the browser, and an endless loop
+lite-test: $(READY) system setup-lite  ## try every answer to every exercise in the browser, and an endless loop
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 0 -q tests/lite/whole.py tests/lite $(FLAGS)
 
 .PHONY: serve
@@ -43,7 +43,7 @@ serve: setup-book  ## open the book and the exercises in a browser, rebuild the 
 	$(BIN)/python book/serve.py $(FLAGS)
 
 .PHONY: problems
-problems: setup-book  ## build the instructors' edition, with the solutions of the problems, into _build/instructors
+problems: setup-book  ## build the instructors' edition, with the solutions to the problems, into _build/instructors
 	$(BIN)/python book/build.py --solutions
 
 .PHONY: pdf
@@ -51,7 +51,7 @@ pdf: setup-book  ## build the book as a PDF, into _build/latex (needs LaTeX)
 	$(BIN)/python book/build.py --builder pdf
 
 .PHONY: epub
-epub: setup-book  ## build the book as an EPUB, for reading devices, into _build/epub
+epub: setup-book  ## build the book as an EPUB, for e-readers, into _build/epub
 	$(BIN)/python book/build.py --builder epub
 
 .PHONY: linkcheck
@@ -90,7 +90,7 @@ bench: $(READY)  ## run the benchmarks (ONLY=import for a part, FLAGS=--save for
 	$(BIN)/python -m tests.benchmarks $(ONLY) $(FLAGS)
 
 .PHONY: bench-before
-bench-before: $(READY)  ## is anything slower than it was at BEFORE=<revision>? (ONLY=svm for a part)
+bench-before: $(READY)  ## check whether anything is slower than at BEFORE=<revision> (ONLY=svm for a part)
 	$(BIN)/python -m tests.benchmarks.before $(or $(BEFORE),HEAD) $(ONLY) $(FLAGS)
 
 .PHONY: data
@@ -98,7 +98,7 @@ data: $(READY)  ## rebuild the measured data from the packages on PyPI and compa
 	$(BIN)/python -m tests.data $(FLAGS)
 
 .PHONY: lock
-lock:  ## resolve requirements.lock again from requirements.txt, to the newest versions
+lock:  ## resolve requirements.lock again from requirements.txt, with the newest versions
 	@"$(PYTHON)" environment.py lock
 	@"$(PYTHON)" book/lite/parts.py lock
 
@@ -113,7 +113,8 @@ test-hard: $(READY) system  ## run the tests three times in random order on a bu
 	  -n 2 --dist worksteal -q $(FLAGS)
 
 .PHONY: mutants
-mutants: $(READY)  ## change the library a little and see whether a test notices (ONLY=kernelcourse/kernels COUNT=600 JOBS=2)
+mutants:
+$(READY)  ## make small changes to the library and see whether a test notices (ONLY=kernelcourse/kernels COUNT=600 JOBS=2)
 	$(BIN)/python -m tests.mutants $(if $(COUNT),--count $(COUNT)) $(if $(ONLY),--only $(ONLY)) $(if $(JOBS),--jobs $(JOBS)) $(FLAGS)
 
 .PHONY: hints

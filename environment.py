@@ -1,8 +1,8 @@
 """The virtual environment .venv: `python3 environment.py book` (or tests, or workshop) makes it, as `make` does.
 
 requirements.lock has a section for each need, which builds on the sections before it. `.venv/.installed` says what is
-installed. It is removed before anything changes and written when everything is done: an interrupted set-up leaves no
-such file, and the next one starts from scratch.
+installed. It is removed before anything changes and written when everything is finished: an interrupted set-up leaves
+no such file, and the next one starts from scratch.
 
 `python3 environment.py lock` resolves requirements.lock again from requirements.txt.
 """
@@ -46,13 +46,13 @@ def sections(text: str) -> dict[str, str]:
 
 
 def packages(section: str) -> dict[str, str]:
-    """The lines of a section of the lock for each package, by the first line: `name==version ; marker`."""
+    """The lines of each package in a section of the lock, keyed by their first line: `name==version ; marker`."""
     found = re.findall(r"^(\w\S*==.*?) *\\\n((?:[ \t].*\n)*)", section, re.MULTILINE)
     return {head: f"{head} \\\n{rest}" for head, rest in found}
 
 
 def step(title: str, *command: str | Path) -> str:
-    """Run a command and print a line that says what it does and how long it took. Returns what the command printed."""
+    """Run a command, print a line that says what it does and how long it took, and return what the command printed."""
     print(f"{title} ...", end=" ", flush=True)
     start = time.monotonic()
     done = subprocess.run(
@@ -95,7 +95,7 @@ def fill(locked: dict[str, str], missing: list[str], installer: str) -> None:
 
 
 def lock_folder() -> None:
-    """Wait until no other set-up of this folder runs. The lock ends with the last process that holds it open."""
+    """Wait until no other set-up of this folder is running. The lock ends with the last process that holds it."""
     folder = os.open(ROOT, os.O_RDONLY)
     os.set_inheritable(folder, True)
     try:
@@ -106,7 +106,7 @@ def lock_folder() -> None:
 
 
 def read_installed() -> dict[str, str]:
-    """What is installed in .venv: nothing, unless this program has made that folder and finished."""
+    """What is installed in .venv: nothing, unless this program made that folder and ran to completion."""
     try:
         return json.loads(INSTALLED.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -118,7 +118,7 @@ def digest(text: str) -> str:
 
 
 def set_up(need: str) -> None:
-    """Install what is needed and is not there yet."""
+    """Install what is needed and not installed yet."""
     locked = sections((ROOT / "requirements.lock").read_text(encoding="utf-8"))
     needs = NEEDS[: NEEDS.index(need) + 1]
     wanted = {
@@ -141,7 +141,7 @@ def set_up(need: str) -> None:
     except StepFailed as failure:
         if installer == "pip":
             raise
-        print(f"uv does not work here, so pip starts again: {str(failure).splitlines()[-1]}", flush=True)
+        print(f"uv does not work here, so pip starts over: {str(failure).splitlines()[-1]}", flush=True)
         installer, installed = "pip", {}
         make_venv(locked, installer)
         fill(locked, [*needs], installer)

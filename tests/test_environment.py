@@ -231,7 +231,7 @@ def test_what_was_whole_does_not_count_after_an_addition_was_killed(checkout):
 def test_where_uv_fails_pip_starts_again_from_nothing(checkout):
     code, output = checkout.make("tests", "in uv, failing")
     assert code == 0, output
-    assert "uv does not work here, so pip starts again: no route to the index" in output
+    assert "uv does not work here, so pip starts over: no route to the index" in output
     assert "installing 2 packages for the book with pip" in lines(output)
     assert checkout.holds("first", "second")
     assert checkout.installed["installer"] == "pip"
