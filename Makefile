@@ -113,8 +113,7 @@ test-hard: $(READY) system  ## run the tests three times in random order on a bu
 	  -n 2 --dist worksteal -q $(FLAGS)
 
 .PHONY: mutants
-mutants:
-$(READY)  ## make small changes to the library and see whether a test notices (ONLY=kernelcourse/kernels COUNT=600 JOBS=2)
+mutants: $(READY)  ## change the library slightly and see whether a test notices (ONLY=kernelcourse/kernels COUNT=600 JOBS=2)
 	$(BIN)/python -m tests.mutants $(if $(COUNT),--count $(COUNT)) $(if $(ONLY),--only $(ONLY)) $(if $(JOBS),--jobs $(JOBS)) $(FLAGS)
 
 .PHONY: hints

@@ -22,9 +22,9 @@ from sphinx_external_toc.parsing import parse_toc_yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "_build"
-NO_LATEX = """A PDF needs LaTeX, and {} cannot be found here. On Debian or Ubuntu install it with
+NO_LATEX = """A PDF needs LaTeX, and {} cannot be found here. On Debian or Ubuntu, install it with
   apt-get install latexmk texlive-xetex texlive-latex-extra texlive-fonts-extra fonts-freefont-otf xindy
-elsewhere install TeX Live (https://tug.org/texlive) or MacTeX; then run `make pdf` again."""
+elsewhere, install TeX Live (https://tug.org/texlive) or MacTeX; then run `make pdf` again."""
 
 
 EPUB = {
@@ -83,7 +83,7 @@ def prepare_environment() -> None:
         "PYTHONPATH": os.pathsep.join(filter(None, [*sys.path[:2], os.environ.get("PYTHONPATH")])),
         "PYTHONSAFEPATH": "1",  # do not import from the current folder
         "PYTHONHASHSEED": "0",
-        "OPENBLAS_NUM_THREADS": "1",  # as many notebooks as cores run at once, one on each
+        "OPENBLAS_NUM_THREADS": "1",  # one notebook runs on each core
         "SOURCE_DATE_EPOCH": "0",  # no time stamps in the files
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
@@ -132,7 +132,7 @@ def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, f
     )
     if result != 0 and before:
         # until all pages are read again, Sphinx finds a label that has moved to another page on both pages
-        print("building once more, from the sources alone")
+        print("building once more from the sources alone")
         return build(toc, out, builder=builder, strict=strict, fresh=True)
     return result == 0
 
@@ -146,7 +146,7 @@ def copy_pages(out: Path, target: Path) -> None:
 
 
 def preview(sources: Sequence[str]) -> bool:
-    """Build some pages by themselves, with the bibliography. References to other chapters only cause warnings."""
+    """Build only some pages, with the bibliography. References to other chapters only cause warnings."""
     names = [Path(source).resolve().relative_to(ROOT).with_suffix("").as_posix() for source in sources]
     chapters = [{"file": name} for name in [*names[1:], "book/appendix/bibliography"] if name != names[0]]
     folder = BUILD / "preview" / names[0].replace("/", "-")
@@ -183,7 +183,7 @@ def pdf() -> bool:
     if not build(ROOT / "_toc.yml", out, builder="latex", strict=False):
         return False
     source = out / "kernel-methods.tex"
-    # A part of _toc.yml without a caption continues the one before; Jupyter Book calls it "Part".
+    # A part of _toc.yml without a caption continues the one before it; Jupyter Book calls it "Part".
     source.write_text(source.read_text(encoding="utf-8").replace("\\part{Part}", ""), encoding="utf-8")
     command = ["latexmk", "-xelatex", "-interaction=nonstopmode", "-halt-on-error", "-quiet", source.name]
     settings = os.environ | {"LATEXOPTS": "", "XINDYOPTS": XINDY}
@@ -199,7 +199,7 @@ def version() -> str:
 
 
 def epub() -> bool:
-    """Build the book for reading devices: formulas in MathML, no scripts, and no pages of single names."""
+    """Build the book for e-readers: formulas in MathML, no scripts, and no pages of single names."""
     out = BUILD / "epub"
     good = build(ROOT / "_toc.yml", out, builder="epub")
     if good:
@@ -209,7 +209,7 @@ def epub() -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--only", metavar="PAGE", nargs="+", help="preview some pages, in a folder of their own")
+    parser.add_argument("--only", metavar="PAGE", nargs="+", help="preview some pages, in a separate folder")
     parser.add_argument("--solutions", action="store_true", help="build the instructors' edition, with all solutions")
     parser.add_argument("--builder", choices=["html", "pdf", "epub", "linkcheck"], default="html")
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="where the pages go (default: _build/html)")

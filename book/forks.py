@@ -1,4 +1,4 @@
-"""Kernels as forks of one process that has imported what the pages import: those seconds are spent once a build."""
+"""Kernels as forks of one process that has imported what the pages import: a build spends those seconds only once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
 ENGINE = ("loops", "gram", "linalg", "svm", "steps", "search", "blocks", "features")
-# Not matplotlib_inline: at its import it looks for the kernel that it draws in.
+# Not matplotlib_inline: when imported, it looks for the kernel that it draws in.
 IMPORTED = ["ipykernel.kernelapp", "ipykernel.debugger", "psutil", "tornado.platform.asyncio", "kernelcourse.plots"]
 IMPORTED += ["matplotlib.backends.backend_svg", *(f"kernelcourse._engine.{name}" for name in ENGINE)]
 IMPORTED += ["__main__"]  # book/build.py, which every fork would import again
@@ -28,7 +28,7 @@ def run_kernel(arguments: Sequence[str], environment: dict[str, str], folder: st
     os.environ.update(environment)
     os.chdir(folder)
     IPKernelApp.launch_instance([*arguments, f"--IPKernelApp.parent_handle={os.getppid()}"])
-    atexit._run_exitfuncs()  # multiprocessing leaves without; the kernel has to close its files
+    atexit._run_exitfuncs()  # multiprocessing would not do this; the kernel has to close its files
 
 
 class Fork:
@@ -63,7 +63,7 @@ class ForkingProvisioner(LocalProvisioner):
 
 
 class ForkingKernelManager(AsyncKernelManager):
-    """Jupyter's own, but for where the process comes from."""
+    """Jupyter's own provisioner, except for where the process comes from."""
 
     async def _async_pre_start_kernel(self, **options: Any) -> tuple[list[str], dict[str, Any]]:
         self.kernel_id = str(uuid4())

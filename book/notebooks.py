@@ -1,6 +1,7 @@
 """Run the book's notebooks, one on each core, and keep their outputs where Jupyter Book will look for them.
 
-jupyter-cache's own `local-parallel` knows neither `alone: true`, nor a cache for each state of the library, nor forks.
+jupyter-cache's own `local-parallel` supports neither `alone: true`, nor a cache for each state of the library, nor
+forks.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ FORKS = sys.platform == "linux"  # elsewhere the system's linear algebra may not
 
 
 def read_notebooks(paths: Iterable[Path], syntax: Sequence[str]) -> dict[Path, NotebookNode]:
-    """Those of the pages that are notebooks, parsed as Jupyter Book will parse them."""
+    """The pages that are notebooks, parsed as Jupyter Book will parse them."""
     config = MdParserConfig(enable_extensions=set(syntax))
     texts = {path: path.read_text(encoding="utf-8") for path in paths}
     return {
@@ -41,14 +42,15 @@ def is_cached(notebook: NotebookNode, cache: JupyterCacheAbstract) -> bool:
 
 
 def processors() -> int:
-    """Those that we may run on, which in a container or under taskset are fewer than the machine has."""
+    """The cores that we may run on; in a container or under taskset there are fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_notebooks(paths: Iterable[Path], *, cache_folder: Path, syntax: Sequence[str], timeout: float) -> bool:
-    """Run the notebooks that the cache does not know, and tell whether all succeeded. `timeout` is for a cell.
+    """Run the notebooks that are not in the cache, and return whether all succeeded. `timeout` is for each cell.
 
-    One whose header says `alone: true` measures times: it runs when the others are done, in a fresh process.
+    A notebook whose header says `alone: true` measures times: it runs after the others have finished, in a fresh
+    process.
     """
     cache = get_cache(str(cache_folder))
     todo = {path: nb for path, nb in read_notebooks(paths, syntax).items() if not is_cached(nb, cache)}
@@ -61,7 +63,7 @@ def run_notebooks(paths: Iterable[Path], *, cache_folder: Path, syntax: Sequence
             timeout=timeout,
             startup_timeout=timeout,
             allow_errors=False,
-            coalesce_streams=True,  # where a kernel cuts its output depends on the machine's load
+            coalesce_streams=True,  # where a kernel splits its output depends on the machine's load
             **({"kernel_manager_class": ForkingKernelManager} if FORKS and not alone else {}),
         )
         return result.time, result.err and str(result.err)

@@ -32,15 +32,14 @@ PORT = 8421
 
 
 def rebuild(changed_paths: Sequence[Path] = ()) -> None:
-    """Build the book in a process of its own, which sees the library as it is now. That process reports a failed
-    build."""
+    """Build the book in a separate process, which imports the library as it is now and reports a failed build."""
     if changed_paths:
         print("changed:", ", ".join(sorted({path.name for path in changed_paths})), flush=True)
     subprocess.run([sys.executable, str(ROOT / "book/build.py")], check=False)
 
 
 def bring_exercises_up_to_date() -> None:
-    """Build the exercises in the browser if their parts are installed; the book is served without them, too."""
+    """Build the exercises in the browser if their parts are installed; the book is also served without them."""
     if (ROOT / ".venv/lite/.installed").exists():
         subprocess.run([sys.executable, str(ROOT / "book/lite/build.py")], check=False)
     else:

@@ -6,7 +6,7 @@ Nothing in it contacts another host. With --online, numpy, scipy and matplotlib 
 distribution.
 
 The file built.json in the site names what it was built from and the hash of every file: a site that is out of date,
-half built or damaged is built again.
+incomplete or damaged is built again.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def key(*, online: bool) -> str:
 
 
 def contents(site: Path) -> dict[str, str]:
-    """The hash of every file of a site except the list itself."""
+    """The hash of every file in a site except the list itself."""
     files = sorted(path for path in site.rglob("*") if path.is_file() and path != site / "built.json")
     return {path.relative_to(site).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
@@ -92,7 +92,7 @@ def is_whole(site: Path, wanted: str) -> bool:
 def write_notebooks(folder: Path) -> None:
     """The released exercises with a first cell for the browser, and the files that belong to them.
 
-    All are in one folder: the name of a download contains its folder, but must be the name of the file to hand in.
+    All are in one folder: the name of a download contains its folder, but has to be the name of the file to hand in.
     """
     import nbformat
 
@@ -100,7 +100,7 @@ def write_notebooks(folder: Path) -> None:
     for path in sorted((ROOT / "exercises").glob("*/*")):
         target = folder / path.name
         if target.exists():
-            raise ValueError(f"two exercises have a file {path.name}: in the browser all files are in one folder")
+            raise ValueError(f"two exercises have a file {path.name}: in the browser, all files are in one folder")
         if path.suffix != ".ipynb":
             shutil.copy(path, target)
             continue
@@ -160,7 +160,7 @@ def run_jupyter_lite(source: Path) -> None:
 
 
 def add_warnings(site: Path) -> None:
-    """Make every page of the site run our script first, which says so if a browser cannot run Python."""
+    """Make every page of the site first run our script, which says so if a browser cannot run Python."""
     shutil.copy(HERE / "site/course.js", site)
     for page in sorted(site.rglob("index.html")):
         up = "../" * (len(page.relative_to(site).parts) - 1)
@@ -184,7 +184,7 @@ def make_site(work: Path, *, online: bool) -> Path:
 
 
 def build(*, online: bool = False) -> Path:
-    """The site in _build/lite, built again if it is not complete."""
+    """The site in _build/lite, rebuilt if it is not complete."""
     folder = BUILD / ("online" if online else "offline")
     BUILD.mkdir(parents=True, exist_ok=True)
     with FileLock(BUILD / ".lock"):

@@ -1,4 +1,4 @@
-"""The licence of each part that the site ships, as a page of its own: licences.txt."""
+"""The licence of each part that the site ships, as a separate page: licences.txt."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def licence(wheel: Path) -> str:
     classified = [text.split(" :: ")[-1] for text in about.get_all("Classifier", []) if text.startswith("License ::")]
     found = KNOWN.get(name) or about["License-Expression"] or about["License"] or " or ".join(classified)
     if not found:
-        raise ValueError(f"{wheel.name} names no licence: look it up and add it to book/lite/licences.py")
+        raise ValueError(f"{wheel.name} names no licence: find out which it is and add it to book/lite/licences.py")
     return found.splitlines()[0]
 
 

@@ -1,4 +1,4 @@
-"""Pyodide's list of packages, `pyodide-lock.json`: where each wheel is, its hash, and what it needs."""
+"""Pyodide's list of packages, `pyodide-lock.json`: where each wheel is, its hash, and its dependencies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OFFICIAL = "https://cdn.jsdelivr.net/pyodide/v{version}/full/"
 NEEDS = {
     "kernelcourse": {"offline": ["numpy", "matplotlib"], "online": ["numpy", "scipy", "matplotlib"]},
 }
-# IPython's own list; metadata of wheels also name what other systems need
+# IPython's own list; the metadata of wheels also list what other systems need
 IPYTHON = [
     "asttokens", "decorator", "executing", "ipython-pygments-lexers", "jedi", "matplotlib-inline", "prompt-toolkit",
     "pure-eval", "pygments", "six", "stack-data", "traitlets", "wcwidth",

@@ -1,8 +1,8 @@
-"""Fetch what the exercises in the browser are made of: `make setup-lite`.
+"""Fetch the parts of the exercises in the browser: `make setup-lite`.
 
-The site is built in its own virtual environment, .venv/lite; .venv/lite/parts has what is shipped: wheels from PyPI and
-two archives from npm. Every file is pinned with its hash. `.venv/lite/.installed` is written when everything is there,
-so an incomplete set-up never counts. `python3 book/lite/parts.py lock` resolves requirements.lock again.
+The site is built in its own virtual environment, .venv/lite; .venv/lite/parts holds what is shipped: wheels from PyPI
+and two archives from npm. Every file is pinned with its hash. `.venv/lite/.installed` is written when everything is
+there, so an incomplete set-up never counts. `python3 book/lite/parts.py lock` resolves requirements.lock again.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ PARTS = LITE / "parts"
 INSTALLED = LITE / ".installed"
 LOCK = HERE / "requirements.lock"
 NPM = json.loads((HERE / "npm.json").read_text(encoding="utf-8"))
-NO_NPM = """The exercises in the browser need npm, which is not installed here. On Debian or Ubuntu install it with
+NO_NPM = """The exercises in the browser need npm, which is not installed here. On Debian or Ubuntu, install it with
   apt-get install npm
-elsewhere from https://nodejs.org; then run `make lite` again. The book can be built and read without it."""
+elsewhere, from https://nodejs.org; then run `make lite` again. The book can be built and read without it."""
 # Wheels for any platform: none of them has compiled parts.
 FOR_THE_BROWSER = (
     "--no-deps", "--only-binary=:all:", "--python-version=3.12", "--implementation=py", "--abi=none", "--platform=any",
@@ -67,7 +67,7 @@ def from_npm(name: str) -> None:
 
 
 def install(section: str) -> None:
-    """Fill the virtual environment with the installer that .venv has."""
+    """Install into the virtual environment with the installer that .venv has."""
     python, target = VENV / "bin/python", LITE / "bin/python"
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
         file.write(section)
@@ -83,7 +83,7 @@ def install(section: str) -> None:
 def set_up() -> None:
     if is_complete():
         return
-    if shutil.which("npm") is None:  # said before anything is fetched
+    if shutil.which("npm") is None:  # reported before anything is fetched
         raise StepFailed(NO_NPM)
     INSTALLED.unlink(missing_ok=True)
     locked = sections(LOCK.read_text(encoding="utf-8"))

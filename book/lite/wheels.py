@@ -24,8 +24,8 @@ LEFT_OUT = re.compile(
 
 STUBS = re.compile(r"^jedi/third_party/(django-stubs|typeshed/third_party)/|^jedi-[^/]*/RECORD$")
 
-# This numpy calls backtrace(), which Pyodide does not have: the first large temporary (256 KiB or more) would end the
-# kernel. numpy looks at its callers to learn whether it may reuse a temporary; the answer 0 means "unknown", and it
+# This numpy calls backtrace(), which Pyodide does not have: the first large temporary (256 KiB or more) would crash the
+# kernel. numpy inspects its callers to learn whether it may reuse a temporary; the answer 0 means "unknown", and it
 # reuses none. So here is a WebAssembly side module with one function, backtrace(i32, i32) -> i32, that returns 0.
 BACKTRACE = (
     b"\0asm\1\0\0\0"  # magic number, version 1
@@ -44,7 +44,7 @@ ctypes.CDLL(str(Path(__file__).with_name("backtrace_stub.so")), mode=ctypes.RTLD
 
 
 def write_wheel(folder: Path, name: str, version: str, tag: str, files: dict[str, bytes]) -> Path:
-    """A wheel with these files; metadata are added where there are none."""
+    """A wheel with these files; metadata are added if there are none."""
     distribution = name.replace("-", "_")
     info = f"{distribution}-{version}.dist-info"
     made = {
@@ -73,7 +73,7 @@ def numpy_wheel(folder: Path, npm_archive: Path) -> Path:
 
 
 def shipped(wheel: Path, folder: Path) -> Path:
-    """A copy of a wheel, without the descriptions of Django and others that jedi carries for completing names."""
+    """A copy of a wheel, without the stubs for Django and others that jedi ships for completing names."""
     target = folder / wheel.name
     with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as part:
         for file in whole.infolist():

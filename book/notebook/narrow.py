@@ -2,7 +2,7 @@
 
 An IPython extension. It shows a figure as SVG, with the narrow form in the metadata of the output, where
 book/_ext/coursebook/figures.py looks for it. A drawing, which has neither numbered axes nor titles, keeps its letters
-and loses some of the room between them.
+and loses some of the space between them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EDGE = 3  # points between a drawing and the edge of its narrow form
 
 
 def load_ipython_extension(shell: Any) -> None:
-    from matplotlib_inline import backend_inline  # registers its own way to print a figure, which ours replaces
+    from matplotlib_inline import backend_inline  # registers its own way of printing a figure, which ours replaces
 
     options = backend_inline.InlineBackend.instance(parent=shell).print_figure_kwargs
     remember_formulas()
@@ -45,9 +45,9 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def remember_formulas() -> None:
-    """Parse each formula once. A tick's label is one, too, and every round of the layout asks for its size.
+    """Parse each formula once. A tick's label is a formula too, and every round of the layout asks for its size.
 
-    matplotlib remembers the last 50, and takes the parser of every canvas for another one.
+    matplotlib caches the last 50, and treats the parser of every canvas as a different one.
     """
     parse = MathTextParser._parse_cached.__wrapped__
     known = cache(lambda kind, *formula: parse(parsers[kind], *formula))
@@ -56,7 +56,7 @@ def remember_formulas() -> None:
 
 
 def narrow(figure: Figure) -> bool:
-    """Make a figure narrow, in place; False if it is narrow already, or a drawing without room to spare."""
+    """Make a figure narrow, in place; return False if it is narrow already, or is a drawing without space to spare."""
     panels = [ax for ax in figure.axes if ax.get_subplotspec() is not None]
     width, height = figure.get_size_inches()
     written = any(ax.get_title() or _labels(ax.xaxis) or _labels(ax.yaxis) for ax in figure.axes)
@@ -82,7 +82,7 @@ def narrow(figure: Figure) -> bool:
 
 
 def _squeeze(figure: Figure, ax: Axes) -> bool:
-    """Draw the boxes and letters of a drawing closer together; False if two of them would overlap."""
+    """Move the boxes and letters of a drawing closer together; return False if two of them would overlap."""
     texts = [text for text in ax.texts if text.get_text()]
     for text in texts:
         text.set_fontsize(max(text.get_fontsize(), SMALLEST))
@@ -98,7 +98,7 @@ def _squeeze(figure: Figure, ax: Axes) -> bool:
         at, box = ax.transData.transform((x, 0))[0], _extent(text)
         ends.append((x, at - box.x0, box.x1 - at))
     pairs = [(right[0] - left[0], left[1] + right[2]) for left in ends for right in ends if right[0] > left[0]]
-    unit = min(((width - 2 * edge - pixels) / apart for apart, pixels in pairs), default=0)  # pixels: room for all
+    unit = min(((width - 2 * edge - pixels) / apart for apart, pixels in pairs), default=0)  # pixels that hold them all
     if unit <= 0:
         return False
     start = min(x - (pixels + edge) / unit for x, pixels, _ in ends)
@@ -120,7 +120,7 @@ def _labels(axis: Axis) -> list[Text]:
 
 
 def _restack(figure: Figure, panels: list[Axes], shape: tuple[int, int]) -> tuple[int, int]:
-    """Give panels that are side by side fewer columns: the new shape."""
+    """Give panels that are side by side fewer columns; return the new shape."""
     rows, columns = shape
     places = {ax: ax.get_subplotspec() for ax in panels}
     one_each = all(place.num1 == place.num2 for place in places.values())
@@ -159,7 +159,7 @@ def _restack(figure: Figure, panels: list[Axes], shape: tuple[int, int]) -> tupl
 
 
 def _share(axis: Axis, outer: Axis, side: str) -> None:
-    """Write the labels of the outermost panel at this one, too."""
+    """Write the labels of the outermost panel at this one too."""
     if axis is not outer and axis.axes.axison:
         if outer.get_tick_params().get(side, True):
             axis.set_tick_params(**{side: True})
@@ -199,7 +199,7 @@ def _below(figure: Figure, legend: Legend, *, columns: int) -> None:
 
 
 def _thin_out(axis: Axis) -> None:
-    """Leave out every other tick that was set by hand until the labels have room."""
+    """Leave out every other tick that was set by hand until the labels fit."""
     while isinstance(axis.get_major_locator(), FixedLocator):
         labels = _labels(axis)
         boxes = [label.get_window_extent() for label in labels]

@@ -1,4 +1,4 @@
-"""Offline there is no matplotlib in the browser. Cells that draw still compute, and say once that they draw nothing."""
+"""Offline, the browser has no matplotlib. Cells that draw still compute, and say once that they draw nothing."""
 
 LINE = "This picture needs matplotlib, which is not part of this site. Everything else works without it."
 _said_in = None  # the number of the last cell that printed the line
