@@ -81,7 +81,7 @@ def test_a_page_leads_to_the_sections_and_exercises_of_its_topics(lectures):
 
 @pytest.mark.parametrize("line", ["6.1, remark 2", "6.1 | B7 and more", "| B7"])
 def test_a_line_that_names_no_topic_is_refused(lectures, line):
-    with pytest.raises(ValueError, match="is not a place and its topics"):
+    with pytest.raises(ValueError, match="is not a place with its topics"):
         lectures.read_places(line)
 
 

@@ -113,5 +113,5 @@ def test_a_wrong_line_is_refused(syllabus, book, line, complaint):
 
 def test_a_page_without_its_minutes_is_refused_by_name(syllabus, book):
     (book / "book/one/a.md").write_text("# Title\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"book/one/a\.md does not say how long it takes"):
+    with pytest.raises(ValueError, match=r"book/one/a\.md states no reading time"):
         syllabus.read_plan("1 | one | 01", book, PAGES)

@@ -42,7 +42,7 @@ def fill_blocks(app: Sphinx, docname: str, source: list[str]) -> None:
 
 
 def read_again(app: Sphinx, env: BuildEnvironment, added: object, changed: object, removed: object) -> list[str]:
-    """The tables come from the library, not from their pages' text: they are rebuilt in every build."""
+    """The tables come from the library, not from the text of their pages, so they are rebuilt in every build."""
     return [f"{names.FRONT}/{group}" for group in (*GROUPS, "commands") if f"{names.FRONT}/{group}" in env.found_docs]
 
 
@@ -55,7 +55,7 @@ def check_groups(app: Sphinx, env: BuildEnvironment) -> None:
 
 
 class LibraryRole(PyXRefRole):
-    """`` {lib}`dual_weights` `` links to the name's page, whichever module holds it."""
+    """`` {lib}`dual_weights` `` links to the page of the name, whichever module defines it."""
 
     def process_link(self, env, refnode, has_explicit_title, title, target):
         title, target = super().process_link(env, refnode, has_explicit_title, title, target)

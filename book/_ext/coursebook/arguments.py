@@ -20,7 +20,7 @@ from kernelcourse.kernels.vectors import Stationary
 MEANINGS = {
     "A": "(n, k): one column of weights per class",
     "Bilinear.A": "(d, d): a symmetric positive semidefinite matrix",
-    "C": "the factor of the sum of the losses",
+    "C": "the factor in front of the sum of the losses",
     "D": "(m, n): distances from m test points to n training points",
     "K": "(n, n): the Gram matrix, symmetric and positive semidefinite",
     "is_psd.K": "(n, n): the matrix to test, symmetric",
@@ -74,7 +74,7 @@ MEANINGS = {
     "features": "a feature map, such as `LandmarkFeatures` or the result of `random_fourier`",
     "folds": "pairs of training and held-out indices, as returned by `k_fold`",
     "frequencies": "the frequencies",
-    "gamma": "the factor of the squared norm, which is added to the mean of the losses",
+    "gamma": "the factor in front of the squared norm, which is added to the mean of the losses",
     "gap": "the relative duality gap at which to stop",
     "grams": "Gram matrices (n, n), one per kernel",
     "grid_search.grid": "the values to try, by the parameter's name",
@@ -91,7 +91,7 @@ MEANINGS = {
     "kernels": "the kernels to choose from",
     "labels": "(n,): classes, numbered from 0",
     "vote.labels": "(m, kappa): the labels of the neighbours, the nearest first",
-    "lam": "the factor of the squared norm, which is added to the mean of the losses",
+    "lam": "the factor in front of the squared norm, which is added to the mean of the losses",
     "landmarks": 'how they are chosen: "uniform", "kmeans++" or "leverage"',
     "larger_is_better": "whether the metric is a score; by default only the estimator's own is",
     "layers": "the layers, from the inputs to the outputs",
@@ -106,7 +106,7 @@ MEANINGS = {
     "max_epochs": "the largest number of passes over the points",
     "max_iterations": "the largest number of iterations",
     "max_passes": "the largest number of passes over the points",
-    "max_products": "the largest number of products with K",
+    "max_products": "the largest number of multiplications by K",
     "max_steps": "the largest number of steps",
     "memory": "the bytes that a block of rows may take",
     "metric": "a function of targets and predictions; by default the estimator's own score",
@@ -139,11 +139,11 @@ MEANINGS = {
     "sgd.ridge": "n times the factor in front of half the squared weights",
     "ridges": "the values of `ridge` to try",
     "rng": "a seed or a generator",
-    "sample": "the number of points to look at",
+    "sample": "the number of points to examine",
     "is_valid_kernel.sample": "points to choose from, or a function `sample(n, rng)` that draws n",
     "seconds": "(r,): the times",
     "loglog_times.seconds": "the times, (r,) for each method by name",
-    "shuffle": "whether each epoch has an order of its own",
+    "shuffle": "whether each epoch has its own order",
     "sigma": "the width",
     "size": "the length of the substrings",
     "sizes": "units per layer, from the inputs to the outputs",
@@ -187,7 +187,7 @@ class Refusal(NamedTuple):
 def signature(value: Any) -> inspect.Signature | None:
     try:
         return inspect.signature(value)
-    except ValueError:  # an exception without a constructor of its own
+    except ValueError:  # an exception without its own constructor
         return None
 
 
@@ -223,7 +223,7 @@ def meaning(value: Any, name: str) -> str:
 
 
 def shown_default(value: Any) -> str:
-    """A default as one would type it: a function by its name, a large number in powers.
+    """A default as it would be typed: a function by its name, a large number as a power.
 
     >>> shown_default(2**27), shown_default(1e-06), shown_default("none")
     ('2**27', '1e-06', "'none'")

@@ -38,7 +38,7 @@ def read_section(root: Path, name: str) -> Section:
     """A section of the book, or a ValueError if it does not say how long it takes to read."""
     found = READING.search((root / f"book/{name}.md").read_text(encoding="utf-8"))
     if not found:
-        raise ValueError(f"book/{name}.md does not say how long it takes: expected a line *25 minutes. Before this: …*")
+        raise ValueError(f"book/{name}.md states no reading time: expected a line *25 minutes. Before this: …*")
     return Section(name, int(found[1]), bool(found[2]))
 
 
@@ -58,7 +58,7 @@ def read_sections(root: Path) -> list[str]:
 
 
 def minutes_of_parts(root: Path) -> dict[str, int]:
-    """The minutes of the parts all of whose sections state theirs."""
+    """The minutes of each part whose sections all state theirs."""
     found = {}
     for part in read_parts(root):
         texts = [(root / f"book/{name}.md").read_text(encoding="utf-8") for name in part.sections]
@@ -69,7 +69,7 @@ def minutes_of_parts(root: Path) -> dict[str, int]:
 
 
 def needs(root: Path) -> dict[str, set[str]]:
-    """For each section, the sections that it says to read before."""
+    """For each section, the sections that it says to read first."""
     pages = {name: (root / f"book/{name}.md").read_text(encoding="utf-8") for name in read_sections(root)}
     names = {label[1]: name for name, text in pages.items() if (label := LABEL.search(text))}
     heads = {name: head[0] if (head := HEAD.search(text)) else "" for name, text in pages.items()}

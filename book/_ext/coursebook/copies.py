@@ -1,7 +1,7 @@
 """Each page as a notebook to download, notebooks/<part>/<section>.ipynb beside the pages.
 
-Jupyter knows Markdown and formulas but none of MyST's directives and roles: a notebook gets words in their place, with
-the numbers that the page shows. The code is the page's own and has not been run.
+Jupyter renders Markdown and formulas but none of MyST's directives and roles: a notebook gets plain words in their
+place, with the numbers that the page shows. The code is the page's own and has not been run.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Words:
         return "\n\n".join(filter(None, [f"**{title}**" if title else "", body]))
 
     def plain(self, text: str) -> str:
-        """A text of a page in Jupyter's Markdown."""
+        """Text of a page in Jupyter's Markdown."""
         text = DROPPED.sub("", text)
         while (shorter := FENCE.sub(self.directive, text)) != text:
             text = shorter

@@ -49,7 +49,7 @@ def shade(colour: str) -> str:
 def darkened(svg: str) -> str:
     """The figure as it is shown in dark mode."""
     root = ElementTree.fromstring(svg)
-    root.set("fill", "#000000")  # letters have no colour of their own
+    root.set("fill", "#000000")  # letters do not set a colour
     for axes in (group for group in root.iter(f"{SVG}g") if group.get("id", "").startswith("axes_")):
         if _is_map(axes):
             _keep_inside(axes)
@@ -68,7 +68,7 @@ def _recolour(element: ElementTree.Element) -> None:
         _recolour(child)
 
 
-@lru_cache(8)  # an image is looked at three times
+@lru_cache(8)  # an image is examined three times
 def _decoded(address: str) -> np.ndarray:
     pixels = np.array(Image.open(io.BytesIO(base64.b64decode(address.removeprefix(PNG)))).convert("RGBA"))
     pixels.flags.writeable = False

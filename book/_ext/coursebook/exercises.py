@@ -3,7 +3,7 @@
 `{exercise}`06`` links to a notebook as "Exercise 6: support vector machines (19 points, about 90 minutes)"; the words
 come from the students' notebook. Below it come the buttons: in the browser, on the site that `make lite` builds beside
 the pages (if it has not been built yet, a page says so), and, once the repository has an address, on Colab and Binder.
-The line below a section's title leads to the same notebook. A block `{exercise-table}` lists all exercises.
+The line below a section's title links to the same notebook. A block `{exercise-table}` lists all exercises.
 """
 
 from __future__ import annotations
@@ -134,9 +134,9 @@ def where(app: Sphinx, docname: str) -> dict[str, str]:
 
 
 def add_buttons(app: Sphinx, doctree: nodes.document) -> None:
-    """One row of buttons below the paragraph that first links to a notebook; tables have only their links.
+    """Add one row of buttons below the paragraph that first links to a notebook; tables have only their links.
 
-    Only web pages have them: beside a PDF or an EPUB there is nothing that they could open.
+    Only web pages have them: a PDF or an EPUB has nothing beside it that they could open.
     """
     if app.builder.name != "html":
         return
@@ -233,7 +233,7 @@ def table(exercises: list[Exercise], sections: dict[str, str]) -> list[str]:
 
 
 class ExerciseTable(SphinxDirective):
-    """All exercises: what to read before, points, minutes, and where to open them."""
+    """All exercises: what to read first, points, minutes, and where to open them."""
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir)

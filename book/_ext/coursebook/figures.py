@@ -82,7 +82,7 @@ def visit_image(translator: Any, node: nodes.image) -> None:
     for theme in ("light", "dark"):
         dark = "-dark" if theme == "dark" else ""
         translator.body.append('<picture class="figure">')
-        for form, drawing in sorted(forms.items(), reverse=True):  # a browser takes the first that fits
+        for form, drawing in sorted(forms.items(), reverse=True):  # a browser uses the first that matches
             twin = f"{Path(address).stem[:SHORT]}{form}{dark}.svg" if form or dark else Path(address).name
             if form or dark:
                 _write(images / twin, darkened(drawing) if dark else drawing)
@@ -108,7 +108,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def remove_old_pictures(app: Sphinx, error: Exception | None) -> None:
-    """A figure that has changed has another name; the one before is not shown any more."""
+    """A figure that has changed has a new name; the old file is no longer shown."""
     if error is None and app.builder.name == "html":
         out = Path(app.outdir)
         pages = [page.read_text(encoding="utf-8") for page in out.rglob("*.html") if "lite" not in page.parts]

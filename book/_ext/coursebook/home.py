@@ -10,7 +10,7 @@ sections.
     dual | 124, 1 | Dual / representation | dual/representation, dual/algorithm
 
 An arrow means "needs". The arrows are those that follow from the lines `Before this:` of the sections, without those
-that other arrows imply. A node leads to its first section.
+that other arrows imply. A node links to its first section.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LINE = 14
 
 
 def lines_of(block: str, count: int) -> list[list[str]]:
-    """The fields of each line; a ValueError for a line with another number of them."""
+    """The fields of each line; a ValueError for a line with a different number of fields."""
     lines = [line.split(" | ") for line in map(str.strip, block.splitlines()) if line]
     for fields in lines:
         if len(fields) != count:
@@ -97,7 +97,7 @@ def read_map(block: str, sections: list[str]) -> list[Node]:
     if sorted(named) != sorted(sections):
         wrong = set(named) ^ set(sections) or {name for name in named if named.count(name) > 1}
         names = ", ".join(sorted(wrong))
-        raise ValueError(f"a map must have every section of the book once; this is not so for {names}")
+        raise ValueError(f"a map must contain every section of the book exactly once; check {names}")
     return found
 
 
@@ -120,7 +120,7 @@ def arrows(found: list[Node], needed: dict[str, set[str]]) -> list[tuple[str, st
 
 
 def drawing(found: list[Node], joined: list[tuple[str, str]], address: dict[str, str]) -> str:
-    """The map as SVG, as wide as a phone; `address` is where each node leads."""
+    """The map as SVG, as wide as a phone; `address` is where each node links to."""
     middle = {node.name: (node.left + WIDTH // 2 + 2, node.row * ROW + HEIGHT // 2 + 2) for node in found}
     width = max(node.left for node in found) + WIDTH + 4
     height = max(node.row for node in found) * ROW + HEIGHT + 4
@@ -147,7 +147,7 @@ def drawing(found: list[Node], joined: list[tuple[str, str]], address: dict[str,
 
 
 class book_map(nodes.General, nodes.Element):
-    """The drawing, which knows its addresses only when its page is written."""
+    """The drawing; its addresses are known only when its page is written."""
 
 
 class BookMap(SphinxDirective):
@@ -205,7 +205,7 @@ def visit_editions(writer: Any, node: editions) -> None:
 
 
 def home_is_outdated(app: Sphinx, env: BuildEnvironment, *changes: Any) -> list[str]:
-    """The home page is written again when an edition has been added or removed."""
+    """Write the home page again when an edition has been added or removed."""
     names = sorted(built(app)) if app.builder.name == "html" else []
     before, env.editions = getattr(env, "editions", names), names
     return [] if before == names else [app.config.root_doc]

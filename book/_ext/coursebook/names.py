@@ -2,7 +2,7 @@ r"""One page for each public name: its signature, its parameters, what it return
 its source.
 
 The pages are written when the book is built, into a folder that git ignores, and belong to no table of contents: the
-tables of the reference lead to them, and so do all `{lib}` links. Only the site has these pages, not the PDF and the
+tables of the reference link to them, and so do all `{lib}` links. Only the site has these pages, not the PDF and the
 EPUB (`reference_names` in build.py).
 """
 
@@ -169,7 +169,7 @@ def _raises(value: Any) -> Iterator[str]:
         return
     yield heading("Raises")
     if checked:
-        yield "- ``ValueError`` or ``TypeError``: an argument is not what the table above asks for, or not finite."
+        yield "- ``ValueError`` or ``TypeError``: an argument is not what the table above requires, or is not finite."
     for refusal in found:
         yield f"- {code(refusal.error)}: {restructure(refusal.message)}"
     yield ""
@@ -229,7 +229,7 @@ def _used(used_in: list[str]) -> Iterator[str]:
 
 
 def write_pages(app: Sphinx, config: Config) -> None:
-    """Write the pages that changed, remove those whose name no longer exists, and let Sphinx read them."""
+    """Write the pages that have changed, remove those whose names no longer exist, and let Sphinx read them."""
     site_map = config.external_site_map
     folder = Path(app.srcdir, FOLDER)
     wanted = config.reference_names and FRONT in site_map
@@ -255,7 +255,7 @@ def write_pages(app: Sphinx, config: Config) -> None:
 
 
 def share_sidebar(app: Sphinx, page_name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """The table of contents beside these pages is the same for all names of a module: it is made once."""
+    """The table of contents beside these pages is the same for all names of a module, so it is built once."""
     if not page_name.startswith(f"{FOLDER}/") or "generate_toctree_html" not in context:
         return
     make, kept = context["generate_toctree_html"], app.env.__dict__.setdefault("_reference_sidebars", {})

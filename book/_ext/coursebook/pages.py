@@ -64,7 +64,7 @@ class BookBuilder(StandaloneHTMLBuilder):
 
 
 def link_index(app: Sphinx, doctree: nodes.document) -> None:
-    """The general index ends the table of contents; _toc.yml can only name files."""
+    """Put the general index at the end of the table of contents; _toc.yml can only name files."""
     if app.env.docname == app.config.root_doc:
         last = list(doctree.findall(toctree))[-1]
         last["entries"].append(("Index", "genindex"))
@@ -80,7 +80,7 @@ def digest_of_styles(app: Sphinx) -> str:
 
 
 def rewrite_where_needed(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """When a title, a label or a number has changed, which other pages show, or a style sheet: all pages once more."""
+    """When a style sheet has changed, or a title, label or number that other pages show, write all pages again."""
     shown_elsewhere = (
         digest_of_styles(app),
         app.minutes_of_parts,  # type: ignore[attr-defined]
@@ -94,8 +94,8 @@ def rewrite_where_needed(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 # Markup of the extensions that disturbs screen readers: a label that hides the visible words, identifiers that
-# sphinx-proof gives to every theorem and to every proof alike, a role that ARIA has withdrawn, the corner of a table
-# announced as a heading.
+# sphinx-proof gives to every theorem and to every proof alike, a role that ARIA has withdrawn, and the corner of a
+# table announced as a heading.
 REPAIRS = {
     '<summary aria-label="Toggle hidden content">': "<summary>",
     ' id="proof-content"': "",
@@ -125,7 +125,7 @@ PART = re.compile(
 def fold_parts(contents: str, minutes: Mapping[str, int] = MappingProxyType({})) -> str:
     """The table of contents with one line for each part, which is the page itself if a part has only one page.
 
-    The part of the current page is open. The minutes are written behind the names of the parts.
+    The part of the current page is open. The minutes are written after the names of the parts.
 
     >>> caption = '<p aria-level="2" class="caption" role="heading"><span class="caption-text">A</span></p>'
     >>> fold_parts(caption + "<li>1</li><li>2</li>" + caption + "<li>3</li>")
@@ -152,10 +152,10 @@ def read_minutes(app: Sphinx) -> None:
 
 
 def copy_styles_early(app: Sphinx) -> None:
-    """Two extensions copy their style sheets after the pages are written.
+    """Copy the style sheets of two extensions, which do so only after the pages are written.
 
-    A page's link to a style sheet contains a
-    checksum if the file exists; without this, only a second build would have them.
+    A page's link to a style sheet contains a checksum if the file exists; without this, only a second build would have
+    the checksums.
     """
     if app.builder.format == "html":
         sphinx_proof.copy_asset_files(app, None)
@@ -173,7 +173,7 @@ def light_without_scripts(app: Sphinx, error: Exception | None) -> None:
 
 
 def forward_old_address(app: Sphinx, error: Exception | None) -> None:
-    """Links to the home page under the name of its source still work, and so does the search."""
+    """Keep links to the home page under the name of its source working, and the search too."""
     old = Path(app.outdir, f"{app.config.root_doc}.html")
     if error is None and app.builder.name == "html" and old.name != "index.html":
         home = "../" * app.config.root_doc.count("/") + "index.html"

@@ -1,7 +1,7 @@
-r"""The book on paper and on reading devices: what LaTeX and EPUB need to show the same pages.
+r"""The book on paper and on e-readers: what LaTeX and EPUB need to show the same pages.
 
 Chapters keep the numbers that they have on the web: openings, recaps and appendices have none. EPUB readers run no
-scripts and do not know KaTeX; they show MathML, which is half of KaTeX's output.
+scripts and do not support KaTeX; they show MathML, which is half of KaTeX's output.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PREAMBLE = r"""
 \setlength{\emergencystretch}{3em}
 """
 BREAK = re.compile(r"(?<=[-_.,(/])(?=\w)|(?<=[a-z])(?=[A-Z])")  # where a name may break: dual_ weights, Kernel Ridge
-LONG = 12  # rows: longer tables may not fit on a page, so LaTeX must be free to break them
+LONG = 12  # rows: longer tables may not fit on a page, so LaTeX must be allowed to break them
 PICTURE = 24  # the width of a picture in a table, in letters
 
 
@@ -42,7 +42,7 @@ def latex_settings(app: Sphinx, config: Config) -> None:
 
     config.latex_elements = {**config.latex_elements, **LATEX}
     config.latex_elements["preamble"] = config.latex_elements.get("preamble", "") + PREAMBLE
-    config.latex_domain_indices = False  # that of sphinx-proof lists labels, not titles
+    config.latex_domain_indices = False  # the one by sphinx-proof lists labels, not titles
     config.today = config.today or f"Version {kernelcourse.__version__}"  # in place of the date of the build
 
 
@@ -110,9 +110,9 @@ def visit_display(writer: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-SAME_ID = re.compile(r'(<image [^>]*?) id="[^"]*"')  # matplotlib gives equal maps, such as two colour bars, one name
+SAME_ID = re.compile(r'(<image [^>]*?) id="[^"]*"')  # matplotlib names equal maps, such as two colour bars, alike
 STYLES = {"_static/basic.css", "_static/epub.css", "_static/pygments.css", "_static/reading.css"}
-REPAIRS = [  # parts of pages that a reading device does not understand or must not receive
+REPAIRS = [  # parts of pages that an e-reader does not support or must not receive
     (re.compile(r"<noscript>.*?</noscript>", re.DOTALL), ""),
     (
         re.compile(
@@ -165,12 +165,12 @@ class EpubOfFolders(Epub3Builder):
 
 
 def _with_outline(path: re.Match[str]) -> str:
-    """matplotlib writes letters without an outline, such as spaces, as paths without one."""
+    """The path, with an empty outline if it has none: matplotlib writes spaces that way."""
     return path[0] if " d=" in path[0] else f'<path id="{path[1]}" d=""{path[2]}/>'
 
 
 def without_scripts(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Figures to drag and buttons that open a notebook need a browser."""
+    """Leave out figures to drag and buttons that open a notebook: they need a browser."""
     if app.builder.name == "epub":
         for node in [*doctree.findall(lab), *doctree.findall(nodes.raw)]:
             if not isinstance(node, nodes.raw) or re.search(r"<(script|a) ", node.astext()):

@@ -10,7 +10,7 @@ The problems of the page book/dual/representation.md are written in book/_proble
     ### Solution
     The whole argument.
     ### Check
-    A block of Python that asserts the answer. Only a problem whose title ends in "(proof)" may do without it.
+    A block of Python that asserts the answer. Only a problem whose title ends in "(proof)" may omit it.
 
 Three directives show them: `{problems} dual/representation` on the page, `{answers} dual kernels` at the back of the
 book for these parts, and `{solutions}` on a page that only the instructors' edition has (`make problems`).
@@ -94,7 +94,7 @@ def read_problem(number: int, title: str, text: str, parts: dict[str, str]) -> P
     if "Check" in parts and not (code and "assert" in code[1]):
         raise ValueError("### Check must be one block of Python with an assert")
     if not code and not name.endswith("(proof)"):
-        raise ValueError('there is no ### Check; only a title that ends in "(proof)" may do without')
+        raise ValueError('there is no ### Check; only a title that ends in "(proof)" may omit it')
     return Problem(number, mark, name, text, parts["Answer"], parts["Solution"], code[1] if code else "")
 
 
@@ -140,10 +140,10 @@ class ProblemDirective(SphinxDirective):
             raise self.error(str(error)) from None
 
     def entry(self, label: str, heading: str, *texts: str, mark: str = "") -> nodes.Element:
-        """A box with a heading and paragraphs; `label` is where links to it lead."""
+        """A box with a heading and paragraphs; `label` is the target of links to it."""
         title, *body = self.parse_text_to_nodes("\n\n".join([heading, *texts]))
         title["classes"].append("problem-title")
-        if mark:  # the dots to look at, and the word for screen readers
+        if mark:  # the dots for sighted readers, and the word for screen readers
             dots = nodes.raw("", f' <span class="level" aria-hidden="true">{mark}</span> ', format="html")
             title.extend([dots, nodes.inline("", LEVELS[mark], classes=["level"])])
         box = nodes.container("", title, *body, classes=["problem"], ids=[label], names=[label])
@@ -174,7 +174,7 @@ class ProblemsDirective(ProblemDirective):
 
 
 class BookDirective(ProblemDirective):
-    """The problems of the whole book or of the parts that are named, section by section as in the table of contents."""
+    """The problems of the whole book or of the named parts, section by section as in the table of contents."""
 
     optional_arguments = 1
     final_argument_whitespace = True

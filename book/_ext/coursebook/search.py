@@ -1,9 +1,9 @@
 r"""The search: sections before the reference, and readable excerpts, even if pages are opened from disk.
 
 While a page is written, the prose of each of its sections is kept: no code, no displayed formulas, and formulas in a
-sentence as plain text, exp(−‖x − x′‖²/2σ²). All of it goes into one script, searchindex.js, which only the page for
-searching loads; `_static/search.js` looks through it. (Sphinx's own search stems "representer" to "repres", ranks by
-counting, and takes its excerpts from the pages' raw text, formulas twice.)
+sentence as plain text, exp(−‖x − x′‖²/2σ²). All of it goes into one script, searchindex.js, which only the search page
+loads; `_static/search.js` searches it. (Sphinx's own search stems "representer" to "repres", ranks by counting, and
+takes its excerpts from the pages' raw text, in which every formula appears twice.)
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LOWERED = dict(zip("0123456789+-−=()aijnmpkx", "₀₁₂₃₄₅₆₇₈₉
 
 @cache
 def formula_text(latex: str) -> str:
-    r"""A formula as one would write it in plain text.
+    r"""A formula as plain text.
 
     >>> formula_text(r"\exp(-\lVert x - x'\rVert^2 / 2\sigma^2)")
     'exp(−∥x−x′∥²/2σ²)'
@@ -51,7 +51,7 @@ def formula_text(latex: str) -> str:
     """
     try:
         html = to_html(latex, display=False)
-    except ValueError:  # the page's own rendering reports it
+    except ValueError:  # the rendering of the page reports the error
         return ""
     found = re.search(r"<math[^>]*>(.*?)</math>", html, re.DOTALL)
     return _text(ElementTree.fromstring(found[1])) if found else ""

@@ -1,4 +1,4 @@
-"""Compute once per build what Sphinx and its extensions compute again for every page. The pages stay the same."""
+"""Compute once per build what Sphinx and its extensions compute again for every page. The pages do not change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sphinx.util import matching
 def only_titles(env: BuildEnvironment) -> dict[str, nodes.bullet_list]:
     """The pages' own tables of contents without their sections.
 
-    For the sidebar of every page Sphinx copies them all, and then removes the sections.
+    For the sidebar of every page, Sphinx copies them all and then removes the sections.
     """
     short = {}
     for docname, contents in env.tocs.items():

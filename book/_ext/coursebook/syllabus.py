@@ -1,4 +1,4 @@
-r"""A plan of a term: which sections and exercises in which week, and how long they take.
+r"""A plan for a term: which sections and exercises to do in which week, and how long they take.
 
 A block `{syllabus}` has one line for each week: sections, or the folder of a part for all of its sections, and the
 numbers of exercises.

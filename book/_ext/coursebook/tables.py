@@ -1,7 +1,7 @@
 r"""The tables of the reference: kernels, algorithms, estimators, data sets and the remaining names, derived from the
 library.
 
-A page asks for a table in a block, with lines `name | words` for what the library does not say itself:
+A page asks for a table in a block, with lines `name | words` for what the library itself does not say:
 
     ```{library-algorithms}
     dual_weights | $n^3/3$
@@ -103,7 +103,7 @@ def finite_features(kernel: type) -> str:
     stated = getattr(kernel, "finite_with", None)
     if stated in {field.name for field in dataclasses.fields(kernel)}:
         return f"with `{stated}`"
-    for point in ([0.0, 0.0], "a", [[0]]):  # the last is a graph with one node
+    for point in ([0.0, 0.0], "a", [[0]]):  # the last one is a graph with one node
         try:
             example(kernel).features([point])
         except kernelcourse.NoFiniteFeatureMap:

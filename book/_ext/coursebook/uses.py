@@ -1,4 +1,4 @@
-"""Which sections use a name of the library: those that link to it with `{lib}`, or import it in a visible cell."""
+"""Which sections use a name from the library: those that link to it with `{lib}`, or import it in a visible cell."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _split(cell: str) -> tuple[str, str]:
 
 
 def users(root: Path, docnames: Iterable[str]) -> dict[str, list[str]]:
-    """The pages that use a name, in the book's order."""
+    """The pages that use a name, in the order of the book."""
     found: dict[str, list[str]] = {}
     for docname in docnames:
         source = root / f"{docname}.md"

@@ -1,7 +1,7 @@
 """Light pages: one style sheet with the rules that some page uses, one script, icons as drawings, no search index.
 
 The theme and the extensions link 25 files to every page, 2.3 MB. Most of it is a font of 2,000 icons, of which the book
-uses ten, and the index of the search, which one page needs.
+uses ten, and the search index, which only one page needs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BUNDLES = {"css": "_static/pages.css", "js": "_static/pages.js"}
 PLAIN = re.compile(r'<span class="(?:n|p|w)">([^<]*)</span>')
 SIZED = re.compile(r'<span class="(?P<classes>[\w -]+)" style="(?P<style>[^"]*)">')
 OFTEN = 30  # a size that occurs this often gets a rule in the style sheet
-PARTS = "_static/pages.json"  # what the bundles were made of, for the next build, which may write only a few pages
+PARTS = "_static/pages.json"  # what the bundles were made from, for the next build, which may write only a few pages
 
 
 @cache
@@ -146,7 +146,7 @@ def _lightened(page: str, searches: bool, out: Path, parts: dict[str, list[str]]
 
 
 def _script(out: Path, files: Iterable[str]) -> str:
-    """The scripts in their order; the first semicolon keeps the "use strict" of one script from applying to all."""
+    """The scripts in order; the first semicolon keeps the "use strict" of one script from applying to all."""
     texts = (re.sub(r"//# sourceMappingURL=.*", "", (out / file).read_text(encoding="utf-8")) for file in files)
     return "".join(f";\n{text}\n" for text in texts)
 
@@ -163,7 +163,7 @@ def _style(out: Path, files: Iterable[str], pages: Iterable[str]) -> str:
 
 
 def _rules(out: Path, file: str) -> Iterator[Any]:
-    """A style sheet's rules and those that it imports, with addresses as they are seen from the bundle."""
+    """A style sheet's rules and those that it imports, with addresses relative to the bundle."""
     folder = posixpath.dirname(file)
 
     def seen_from_bundle(url: re.Match[str]) -> str:
