@@ -1,9 +1,9 @@
 """`make test-hard`: the suite, or a part of it, several times in random order on a busy machine.
 
-`make test-hard FLAGS="tests/grading" RUNS=3` prints the tests that did not give the same answer in every run, and those
-that failed in every run. The log of every run is in _build/hard. `make test-hard RUNS=1 SEED=<seed of a run>`
-repeats the order of that run. A seed orders the tests and nothing else: tests that draw numbers without a seed of their
-own are to be found, so pytest-randomly does not seed them.
+`make test-hard FLAGS="tests/grading" RUNS=3` prints the tests whose outcome was not the same in every run, and those
+that failed in every run. The log of every run is in _build/hard. `make test-hard RUNS=1 SEED=<seed of a run>` repeats
+the order of that run. A seed only orders the tests. Tests that draw numbers without their own seed should be found, so
+pytest-randomly does not seed them.
 """
 
 import argparse
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "_build" / "hard"
 MISSING = "not run"
 
-# A burner asks who its parent is: however the parent ended, also by SIGKILL, the burner ends within milliseconds.
+# A burner checks its parent's id: however the parent ended, even by SIGKILL, the burner ends within milliseconds.
 BURNER = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): sum(range(100_000))"
 
 
@@ -45,19 +45,19 @@ def usable_cores():
 
 
 def outcomes(path):
-    """The outcome of every test in a file of pytest's --junit-xml, by the name that pytest runs it by."""
+    """The outcome of every test in a file written by pytest's --junit-xml, by the name under which pytest runs it."""
     found = {}
     for case in ElementTree.parse(path).iter("testcase"):
         kinds = {child.tag for child in case}
         name = f"{case.get('file', '')}::{case.get('name')}"
         outcome = next((kind for kind in ("error", "failure", "skipped") if kind in kinds), "passed")
-        if found.get(name) not in ("error", "failure"):  # an error on leaving a test that passed is a second entry
+        if found.get(name) not in ("error", "failure"):  # an error in a passed test's teardown is a second entry
             found[name] = outcome
     return found
 
 
 def run(seed, flags, folder, tell=print):
-    """One run in the order of a seed: the outcomes, or what went wrong instead."""
+    """One run in the order that a seed gives: return the outcomes, or what went wrong instead."""
     log, xml = folder / f"{seed}.log", folder / f"{seed}.xml"
     xml.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-p", "randomly", f"--randomly-seed={seed}"]
@@ -65,7 +65,8 @@ def run(seed, flags, folder, tell=print):
     started = time.monotonic()
     with log.open("w", encoding="utf-8") as file:
         code = subprocess.run(command, cwd=ROOT, stdout=file, stderr=subprocess.STDOUT).returncode
-    # 0: all passed, 1: some failed. Anything else is no run: interrupted, no tests, a mistake in the flags.
+    # 0: all passed, 1: some failed. Anything else does not count as a run: interrupted, no tests, a mistake in the
+    # flags.
     found = outcomes(xml) if code in (0, 1) and xml.exists() else {}
     counts = ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(found.values()).items()))
     tell(
@@ -75,7 +76,7 @@ def run(seed, flags, folder, tell=print):
 
 
 def compare(answers):
-    """The tests that answered differently, with their answers, and those that failed in every run."""
+    """The tests whose outcomes differed, with these outcomes, and those that failed in every run."""
     names = sorted(set().union(*answers))
     table = {name: [answer.get(name, MISSING) for answer in answers] for name in names}
     unsteady = {name: row for name, row in table.items() if len(set(row)) > 1}

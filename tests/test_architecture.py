@@ -63,11 +63,11 @@ def test_imports_go_one_way(path):
     own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
     inside, _ = imports(path)
     for other in inside & set(RANK):
-        assert RANK[other] <= RANK[own], f"{own} imports {other}, which stands on top of it"
+        assert RANK[other] <= RANK[own], f"{own} imports {other}, which is a layer above it"
     if own == "algorithms":
         assert "kernels" not in inside, "algorithms see K, never a kernel"
     if own == "kernels":
-        assert not inside & {"algorithms", "gram"}, "kernels make K and know nothing of what is done with it"
+        assert not inside & {"algorithms", "gram"}, "kernels make K and know nothing about how it is used"
 
 
 @pytest.mark.parametrize("path", LIBRARY, ids=lambda p: str(p.relative_to(PACKAGE)))
@@ -151,7 +151,7 @@ def test_the_two_ways_to_start_the_program_agree(command):
 
 def test_no_module_is_too_long():
     for path in PACKAGE.rglob("*.py"):
-        assert len(path.read_text(encoding="utf-8").splitlines()) < 800, f"{path.name} wants splitting"
+        assert len(path.read_text(encoding="utf-8").splitlines()) < 800, f"{path.name} should be split"
 
 
 def test_no_test_is_without_an_assertion():
@@ -166,7 +166,7 @@ def test_no_test_is_without_an_assertion():
 
 
 def functions(code):
-    """The code of every function in a module, the nested ones and methods included."""
+    """The code of every function in a module, including nested functions and methods."""
     for inner in filter(inspect.iscode, code.co_consts):
         if not inner.co_name.startswith("<"):
             yield inner
@@ -194,4 +194,4 @@ def test_values_do_not_change_and_estimators_are_equal_only_to_themselves():
             if issubclass(thing, Estimator):
                 assert not made.eq and not made.repr, thing
             else:
-                assert made.frozen, f"{thing} can be changed after it was made"
+                assert made.frozen, f"{thing} can be changed after it is made"

@@ -107,7 +107,7 @@ def test_the_growth_on_the_map_comes_from_cells_that_differ_in_n_alone():
 
 
 def test_the_fastest_peer_counts():
-    clock = iter(range(100)).__next__  # one second between two looks
+    clock = iter(range(100)).__next__  # one second between two readings
     calls = []
     cell = map_jobs.Cell(calls.clear, lambda: [clock() for _ in range(5)], map_jobs.close(0), {"other": calls.clear})
     name, cell = bench_map.fastest("peer", cell, clock)

@@ -125,7 +125,7 @@ def test_no_training_point_lies_in_the_gap_or_beyond():
     x = data.X[:, 0]
     assert not np.any((data.gap[0] < x) & (x < data.gap[1]))
     assert x.max() <= data.beyond[0]
-    # what is left is covered evenly: 6 of 9 parts lie to the left of the gap, 3 to its right
+    # the rest is covered evenly: 6 of 9 parts lie to the left of the gap, 3 to its right
     assert stats.binomtest(int((x < data.gap[0]).sum()), len(x), 6 / 9).pvalue > 1e-3
 
 

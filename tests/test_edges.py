@@ -1,4 +1,4 @@
-"""Corners where a library can go silently wrong: cancellation, overflow, misread functions, half-done fits."""
+"""Corners where a library can go silently wrong: cancellation, overflow, misinterpreted functions, incomplete fits."""
 
 import math
 import warnings

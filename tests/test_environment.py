@@ -1,4 +1,4 @@
-"""The set-up behind `make book` and `make test`: what it installs, what it prints, and that half of it never counts."""
+"""The set-up behind `make book` and `make test`: what it installs and prints; an incomplete one never counts."""
 
 import hashlib
 import inspect
@@ -19,7 +19,7 @@ import environment
 
 ROOT = Path(__file__).parents[1]
 
-# A stand-in for `python -m venv`, which takes six seconds: pip is a link. It may stop when only Python is there.
+# A stand-in for `python -m venv`, which takes six seconds: pip is a link. It may stop when only Python is installed.
 VENV = """
 import os, sys, time
 from pathlib import Path
@@ -35,7 +35,7 @@ if os.environ.get("TROUBLE") == "in venv":
 (site / "pip").symlink_to(Path(pip.__file__).parent)
 """
 
-# A stand-in for uv: it calls pip, or leaves half a package that pip would take for installed.
+# A stand-in for uv: it calls pip, or leaves half a package that pip would consider installed.
 UV = """
 import os, subprocess, sys, sysconfig, time
 from pathlib import Path
@@ -145,7 +145,7 @@ class Checkout:
         return process.returncode, output
 
     def interrupt(self, need, trouble):
-        """Kill a set-up, all its processes, when it has reached the moment that `trouble` names."""
+        """Kill a set-up with all its processes when it reaches the moment that `trouble` names."""
         process = self.start(need, trouble)
         while not (self.folder / "stopped").exists():
             assert process.poll() is None, process.stdout.read()
@@ -160,7 +160,7 @@ class Checkout:
         return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
     def holds(self, *names):
-        """True if these modules are there from their first to their last line."""
+        """Whether these modules are complete, from the first line to the last."""
         program = "".join(f"import {name}; assert {name}.whole\n" for name in names)
         python = self.folder / ".venv/bin/python"
         return (
@@ -204,7 +204,7 @@ def test_a_set_up_installs_what_is_needed_and_says_so_in_a_line_a_step(checkout)
 
     checkout.parts["second"] = wheel(checkout.wheels, "second", {"second.py": "whole = 'again'"})
     checkout.write_lock()
-    assert checkout.make("book") == (0, ""), "a change in the tests' section does not concern the book"
+    assert checkout.make("book") == (0, ""), "a change in the tests' section does not affect the book"
     code, output = checkout.make("tests")
     assert lines(output)[0] == "installing 1 packages for the tests with uv"
 
@@ -254,7 +254,7 @@ def test_the_next_set_up_waits_for_what_a_killed_one_left_running(checkout):
         assert process.poll() is None, process.stdout.read()
         time.sleep(0.01)
     (program,) = psutil.Process(process.pid).children()
-    program.kill()  # environment.py alone; what it has started goes on
+    program.kill()  # environment.py alone; the processes that it started continue
     second = checkout.start("book")
     assert second.stdout.readline() == "waiting for another set-up of this folder\n"
     os.killpg(process.pid, signal.SIGKILL)

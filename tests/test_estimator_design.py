@@ -99,7 +99,7 @@ def test_every_class_is_abstract_or_final_and_none_is_deep():
     classes = set(below(Estimator))
     assert {type(model) for model in ALL} == {cls for cls in classes if not inspect.isabstract(cls)}
     for cls in classes:
-        assert len(cls.__mro__) - 1 <= 5, f"{cls.__name__} stands on {cls.__mro__}"
+        assert len(cls.__mro__) - 1 <= 5, f"{cls.__name__} inherits from {cls.__mro__}"
         assert inspect.isabstract(cls) or not any(map(ours, cls.__subclasses__())), f"{cls.__name__} is not final"
 
 

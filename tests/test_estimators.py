@@ -1,4 +1,4 @@
-"""Estimators: scikit-learn's own checks, its tools at work on ours, and peers as oracles."""
+"""Estimators: scikit-learn's own checks, its tools applied to ours, and peers as oracles."""
 
 import pickle
 import subprocess
@@ -58,7 +58,7 @@ REGRESSORS = [
     SemiparametricRidge(),
 ]
 CLASSIFIERS = [
-    Perceptron(max_epochs=50),  # on data that cannot be separated it takes all of them
+    Perceptron(max_epochs=50),  # on data that cannot be separated, it takes all of them
     KernelPerceptron(max_epochs=50),
     KernelNeighbors(),
     LogisticRegression(),
@@ -166,7 +166,7 @@ def test_the_svm_with_offset_is_scikit_learns():
 
 @pytest.mark.parametrize("offset", ["none", "penalised", "free"])
 def test_one_against_one_asks_the_svm_of_each_pair(offset):
-    """With the C of all points; the class that wins most pairs is predicted, of equals the one with the larger sum."""
+    """With the C for all points; the class with the most wins is predicted, and among equals the largest sum decides."""
     lam, k, codes = 0.01, Gaussian(1.0), np.unique(three, return_inverse=True)[1]
     model = KernelSVM(k, lam=lam, offset=offset, gap=1e-9).fit(X, codes)
     wins, sums = np.zeros((2, len(new), 3))
@@ -362,7 +362,7 @@ def test_unfitted_without_scikit_learn_in_memory():
 
 
 def changed_after_fit(model):
-    """Other values for all parameters of an estimator that `predict` could be tempted to read."""
+    """Other values for all parameters of an estimator that `predict` might wrongly read."""
     other = {
         "kernel": Polynomial(7),
         "parametric": Polynomial(5),

@@ -1,4 +1,4 @@
-"""The fast paths give the answers of the plain ones: compiled or not, in one thread or two, in one slab or many."""
+"""The fast paths agree with the plain ones: compiled or not, in one thread or two, in one slab or many."""
 
 import subprocess
 import sys
@@ -78,12 +78,12 @@ def test_jobs_side_by_side_keep_their_order_and_their_errors(way):
 
 @pytest.fixture
 def several_threads():
-    """The linear algebra with several threads, which the tests do without otherwise; how many each library has."""
+    """Linear algebra with several threads, which other tests do not use; yields how many each library has."""
     libraries = fast.controller().lib_controllers
     had = [library.num_threads for library in libraries]
     set_threads(libraries, [3] * len(libraries))
     before = threads_of_the_linear_algebra()
-    assert max(before) > 1  # a library that was built for one thread stays at it
+    assert max(before) > 1  # a library that was built for one thread keeps to one
     yield before
     set_threads(libraries, had)
 
@@ -91,7 +91,7 @@ def several_threads():
 def set_threads(libraries, counts):
     for library, count in zip(libraries, counts, strict=True):
         library.set_num_threads(count)
-        library.clear_controlling_thread(force=True)  # of threadpoolctl, which would let no other thread change it
+        library.clear_controlling_thread(force=True)  # held by threadpoolctl, which would let no other thread change it
 
 
 def threads_of_the_linear_algebra():
@@ -99,7 +99,7 @@ def threads_of_the_linear_algebra():
 
 
 def test_the_linear_algebra_gets_its_threads_back(way, several_threads):
-    with ThreadPoolExecutor(4) as pool:  # which all limit it, one within the other's time
+    with ThreadPoolExecutor(4) as pool:  # which all limit it, at overlapping times
         list(pool.map(lambda _: Polynomial(3)(X), range(40)))
     assert threads_of_the_linear_algebra() == several_threads
 
@@ -269,7 +269,7 @@ def test_weights_that_do_not_fit_the_points_are_refused():
 @pytest.mark.parametrize(("k", "formula"), FORMULAS, ids=lambda v: repr(v) if not callable(v) else "")
 @pytest.mark.parametrize(
     ("d", "limit"), [(2, True), (100, True), (40, False), (100, False)]
-)  # a product for every tile, of fewer columns where it has to be small, one product for all where it cannot be
+)  # one product per tile, with fewer columns where it must be small, and a single product where it cannot be
 def test_matrices_larger_than_a_tile(way, k, formula, d, limit, monkeypatch, rng):
     if not limit:
         monkeypatch.setattr(fast, "controller", lambda: None)
@@ -287,7 +287,7 @@ def test_exponentials_keep_their_digits_at_every_size(way):
     line = np.linspace(0, 45, 3000)[:, None]
     k = Gaussian(1.0)([[0.0]], line)[0]
     exact = np.exp(-(line[:, 0] ** 2) / 2)
-    assert exact[-1] == 0 and 0 < exact[np.flatnonzero(exact)[-1]] < 1e-307  # down to where a float loses its digits
+    assert exact[-1] == 0 and 0 < exact[np.flatnonzero(exact)[-1]] < 1e-307  # down to where a float loses its precision
     np.testing.assert_allclose(k, exact, rtol=1e-13, atol=0)
 
 
@@ -324,19 +324,19 @@ def test_one_wrong_entry_of_a_symmetric_matrix_is_seen(way, n, rng):
                 with pytest.raises(ValueError, match="inf"):
                     square(B)
     if n > 1:
-        A[0, 1] += 1e-12  # rounding is not held against it
+        A[0, 1] += 1e-12  # rounding errors are allowed
         assert square(A) is A
 
 
 @pytest.mark.parametrize("kappa", [1, 4, 70])
 def test_nearest_points_are_those_of_the_sorted_distances(way, kappa):
-    tied = np.vstack([Z[:30], Z[:40]])  # thirty points come twice: the first of equals is the nearer
+    tied = np.vstack([Z[:30], Z[:40]])  # thirty points appear twice: the first of equals counts as the nearer
     found = blocks.nearest_points(X, tied, kappa, "euclidean")
     np.testing.assert_array_equal(found, np.argsort(cdist(X, tied, "sqeuclidean"), axis=1, kind="stable")[:, :kappa])
 
 
 def test_nearest_points_among_many(way, rng):
-    many = rng.integers(0, 12, size=(3000, 2)).astype(float)  # many at the same place
+    many = rng.integers(0, 12, size=(3000, 2)).astype(float)  # many points at the same place
     D = ((X[:20, None, :2].round() - many) ** 2).sum(axis=2)
     exact = np.argsort(D, axis=1, kind="stable")[:, :5]
     np.testing.assert_array_equal(blocks.nearest_points(X[:20, :2].round(), many, 5, "euclidean"), exact)

@@ -1,4 +1,4 @@
-"""Functions of the Gram matrix, held against explicit features."""
+"""Functions of the Gram matrix, compared with explicit features."""
 
 import numpy as np
 import pytest
@@ -73,11 +73,11 @@ def difference(X, Z):
 )
 def test_the_hunt_finds_a_counterexample_and_proves_it(no_kernel):
     verdict = is_valid_kernel(no_kernel, rng=0)
-    assert not verdict and verdict.tried <= 22  # it was found early, and then looked for little longer
+    assert not verdict and verdict.tried <= 22  # it was found early, and the search then stopped soon
     K = verdict.K
     assert verdict.a @ K @ verdict.a == pytest.approx(verdict.value)
     assert verdict.value < 0
-    for i in range(len(K)):  # minimal: without any one point the proof is gone
+    for i in range(len(K)):  # minimal: if any one point is removed, the proof fails
         rest = [j for j in range(len(K)) if j != i]
         assert not rest or np.linalg.eigvalsh(K[np.ix_(rest, rest)])[0] >= -1e-9 * np.abs(K).max()
     assert "not a kernel" in repr(verdict)
@@ -152,6 +152,6 @@ def test_the_hunt_goes_from_two_points_to_twelve_on_the_line_and_in_the_plane():
         return np.exp(-np.square(X[:, None] - Z).sum(axis=2))
 
     assert is_valid_kernel(watched, rng=0, trials=40)
-    whole = [shape for shape in shapes if shape[0] > 1]  # not the pairs that tell what kind of function it is
+    whole = [shape for shape in shapes if shape[0] > 1]  # not counting the pairs that show what kind of function it is
     assert [n for n, _ in whole] == [min(2 + trial // 3, 12) for trial in range(40)]
     assert [d for _, d in whole] == [1 + trial % 2 for trial in range(40)]

@@ -1,4 +1,4 @@
-"""`make test-hard` finds the tests whose answers vary; its burners end with it."""
+"""`make test-hard` finds the tests whose outcomes vary; its burners end with it."""
 
 import re
 import subprocess
@@ -41,7 +41,7 @@ def test_skipped():
 
 @pytest.fixture(autouse=True)
 def light(monkeypatch):
-    """The runs of pytest in here start without the plugins that the made-up tests do not use."""
+    """The runs of pytest in this module start without the plugins that the made-up tests do not use."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
 
@@ -80,7 +80,7 @@ def test_burners_end_with_their_parent_however_it_ends(end):
     parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=hard.ROOT)
     assert parent.stdout.readline() == "burning\n"
     getattr(parent, end)()
-    assert parent.stdout.read() == ""  # the pipe ends when the last of those that hold it has ended: the burners too
+    assert parent.stdout.read() == ""  # the pipe closes with the last process that holds it, burners included
     parent.wait()
     parent.stdin.close()
     parent.stdout.close()

@@ -31,7 +31,7 @@ def test_a_singular_matrix_without_ridge_gets_the_limit_and_a_warning():
         a = solve_ridge(K, t, 0.0)
     np.testing.assert_allclose(K @ a, t.mean())
     np.testing.assert_allclose(K @ a, K @ solve_ridge(K, t, 1e-6), rtol=1e-5)
-    assert np.linalg.norm(a) < 3, "the smallest coefficients of that function; a small ridge has huge ones"
+    assert np.linalg.norm(a) < 3, "the smallest coefficients of that function; a small ridge gives huge ones"
 
 
 def test_an_indefinite_matrix_falls_back_with_a_warning():

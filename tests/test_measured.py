@@ -1,4 +1,4 @@
-"""The measured data sets: what they hold, where it comes from, that damage is noticed, that everything carries them."""
+"""The measured data sets: what they contain and where it is from, that damage is noticed, and that they are shipped."""
 
 from __future__ import annotations
 
@@ -278,7 +278,7 @@ def test_a_table_without_chimeras_is_refused(tmp_path, text):
         datasets.read_chimeras(tmp_path / "table.csv")
 
 
-# --- what carries the data
+# --- what ships the data
 
 
 def test_importing_reads_no_data():

@@ -1,4 +1,4 @@
-"""`make mutants`: which changes it makes, what it leaves alone, and which tests it asks first."""
+"""`make mutants`: which changes it makes, what it leaves alone, and which tests it runs first."""
 
 import ast
 import tomllib
@@ -26,10 +26,10 @@ from tests.mutants.changes import changes
 
 
 def after(source):
-    """Each change of a source, as the changed statement reads."""
+    """Each change to a source, as the text of the changed statement."""
     tree = ast.parse(source)
     texts = [change.texts()[1] for change in changes(tree)]
-    assert ast.unparse(tree) == ast.unparse(ast.parse(source))  # nothing has stayed changed
+    assert ast.unparse(tree) == ast.unparse(ast.parse(source))  # everything is as it was
     return texts
 
 
@@ -176,7 +176,7 @@ def test_an_outcome_is_remembered_while_the_module_is_the_same(tmp_path, monkeyp
     told = []
     for mutant, code in zip(first, (0, 1, -9), strict=True):
         decide(mutant, code, told.append)
-    assert len(told) == 1 and first[0].before in told[0]  # only what survives is told
+    assert len(told) == 1 and first[0].before in told[0]  # only survivors are reported
     decide(first[0], 1, told.append)  # by a test that was added since
     again = draw(["kernelcourse/kernels/sets.py"], 3, "13")
     recall(again)

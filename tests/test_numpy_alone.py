@@ -1,4 +1,4 @@
-"""Numpy is enough: with every other package out of reach, all kernels compute and all estimators fit and predict."""
+"""Numpy is enough: with every other package blocked, all kernels compute and all estimators fit and predict."""
 
 import inspect
 import os
@@ -124,5 +124,5 @@ def test_kernels_and_estimators_work_on_numpy_alone():
 def kernels():
     public = (getattr(kernelcourse, name) for name in kernelcourse.__all__)
     classes = [thing for thing in public if inspect.isclass(thing) and issubclass(thing, kernelcourse.Kernel)]
-    for_users = {"DotProduct", "Radial"}  # to build kernels on
+    for_users = {"DotProduct", "Radial"}  # base classes for kernels
     return {cls.__name__ for cls in classes if not inspect.isabstract(cls)} - for_users

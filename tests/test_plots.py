@@ -55,7 +55,7 @@ class Slope:
 
 
 class Quadrants:
-    """Three classes by predict alone."""
+    """Three classes, with `predict` alone."""
 
     def predict(self, Z):
         return np.where(Z[:, 0] < 0, "left", np.where(Z[:, 1] < 0, "low", "high"))
@@ -462,7 +462,7 @@ def test_a_line_without_a_label_has_no_name_and_axes_are_needed():
 
 
 def test_a_boundary_that_is_only_touched_is_not_drawn_and_there_is_no_frame():
-    """A contour at the least value of a function has no points, of which matplotlib warns."""
+    """A contour at the minimum of a function has no points, and matplotlib warns about that."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ax = plots.decision_regions(lambda Z: np.maximum(Z[:, 0] - X[:, 0].mean(), 0.0), X, Y)

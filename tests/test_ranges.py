@@ -1,4 +1,4 @@
-"""The ranges of the numbers that the library takes: at the bound, and just beyond it."""
+"""The ranges of the numbers that the library accepts: at the bound, and just beyond it."""
 
 import numpy as np
 import pytest
@@ -116,7 +116,7 @@ for perceptron, data in [
 ]:
     AT_LEAST.append((lambda n, f=perceptron, data=data: f(data, y, max_epochs=n), "max_epochs", 1))
 
-# the same where the bound itself is refused, and the next number above it is allowed
+# the same where the bound itself is refused and the next number above it is allowed
 ABOVE = [
     (descent, "step"),
     (lambda lam: kc.C_from_lam(lam, n=3), "lam"),

@@ -1,4 +1,4 @@
-"""What is declared: pyproject.toml, requirements.txt and requirements.lock agree, and name all that is imported."""
+"""Requirements: pyproject.toml, requirements.txt and requirements.lock agree, and list everything that is imported."""
 
 import ast
 import re
@@ -19,7 +19,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 EXTRAS = PROJECT["optional-dependencies"]
 ASKED = sections((ROOT / "requirements.txt").read_text(encoding="utf-8"))
 LOCKED = sections((ROOT / "requirements.lock").read_text(encoding="utf-8"))
-# Not among ours, and imported all the same: scikit-learn itself calls the method that imports it.
+# Not among our requirements, but imported: scikit-learn itself calls the method that imports it.
 GUESTS = {"kernelcourse/estimators/base.py": {"scikit-learn"}}
 # The book's reference is built without it (book/_ext/coursebook/library.py).
 MOCKED = {"nbgrader"}
@@ -51,7 +51,7 @@ DECLARED = {need: {name for section in up_to(need) for name in asked(section)} f
 
 
 def pins(section):
-    """(name, version, marker) of the lines of a section of the lock."""
+    """(name, version, marker) for each line of a section of the lock."""
     for head in packages(LOCKED[section]):
         requirement = Requirement(head)
         (pin,) = requirement.specifier
@@ -102,7 +102,7 @@ def test_a_package_has_one_version_whichever_section_it_comes_from():
 
 @pytest.mark.parametrize("need", NEEDS)
 def test_the_lock_is_complete_for_each_need(need):
-    """What is installed without looking up dependencies has to hold all of them."""
+    """What is installed without looking up dependencies has to include all of them."""
     here = {
         name: version
         for section in up_to(need)
@@ -115,7 +115,7 @@ def test_the_lock_is_complete_for_each_need(need):
     seen = set()
     while waiting:
         name, extra = waiting.pop()
-        assert name in here, f"{name} is needed by {need} and not locked for it"
+        assert name in here, f"{name} is needed by {need} but not locked for it"
         if (name, extra) in seen or not is_installed(name):  # `make test` does not install the workshop
             continue
         seen.add((name, extra))
@@ -144,7 +144,7 @@ FILES = [path for folder in ("kernelcourse", "book", "tests") for path in sorted
 
 
 def imported(nodes):
-    """The packages from outside that some statements import."""
+    """The external packages that some statements import."""
     for node in nodes:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -180,7 +180,7 @@ def allowed(path):
 def test_every_import_is_declared(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     assert undeclared(ast.walk(tree), allowed(path)) == set()
-    if path.is_relative_to(ROOT / "kernelcourse"):  # the book's reference imports every module of it
+    if path.is_relative_to(ROOT / "kernelcourse"):  # the book's reference imports all of its modules
         assert undeclared(tree.body, DECLARED["book"] | MOCKED) == set()
 
 

@@ -1,4 +1,4 @@
-"""The seam: twins go first, decline, stay away from subclasses, and can be switched off."""
+"""The seam: twins are tried first, may decline, do not apply to subclasses, and can be switched off."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from kernelcourse.seam import accelerates, always, definition, engine
 
 @pytest.fixture
 def twice(monkeypatch):
-    """A definition whose twin takes even numbers, and says that it was there."""
+    """A definition whose twin handles even numbers, and records that it was called."""
     seam._twin_of(len)  # the engine is imported once, into the table that stays
     monkeypatch.setattr(seam, "twins", dict(seam.twins))
 

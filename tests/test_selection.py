@@ -57,7 +57,7 @@ def test_folds_are_reproducible_and_random():
 
 
 def test_leave_one_out_is_n_fits():
-    for k in (Gaussian(0.8), Linear(), Polynomial(3)):  # the last two singular
+    for k in (Gaussian(0.8), Linear(), Polynomial(3)):  # the last two are singular
         path = leave_one_out(k(X), t, ridges=[0.01, 0.3, 5.0])
         for ridge, residuals in zip(path.ridges, path.residuals.T, strict=True):
             np.testing.assert_allclose(residuals, leave_one_out_by_the_book(k(X), t, ridge=ridge), rtol=1e-7)

@@ -125,7 +125,7 @@ def test_the_functional_gradient_is_the_formula():
 def test_the_functional_gradient_keeps_its_digits_where_the_fit_is_certain():
     r = logistic_functional_gradient([50.0, -50.0], np.eye(2), [1, 0], ridge=0.0)
     np.testing.assert_allclose(r, [-np.exp(-50), np.exp(-50)], rtol=1e-12)
-    A = kernel_softmax([[1e-3]], [0], ridge=1e-30, n_classes=2)  # the rows of A are such errors, over the ridge
+    A = kernel_softmax([[1e-3]], [0], ridge=1e-30, n_classes=2)  # the rows of A are such errors, divided by the ridge
     np.testing.assert_allclose(1e-30 * A[0, 0], 1 / (1 + np.exp(1e-3 * (A[0, 0] - A[0, 1]))), rtol=1e-6)
 
 
@@ -468,7 +468,7 @@ def test_bad_arguments_are_named(call, message):
 
 
 def test_newton_leaves_the_filters_of_warnings_to_the_process(monkeypatch):
-    """They do not belong to one thread: two solvers that save and restore them in turns leave the wrong ones behind."""
+    """All threads share the filters: two solvers that save and restore them in turn leave the wrong ones behind."""
 
     def refuse(*args, **kwargs):
         raise AssertionError("the filters were touched")
@@ -498,7 +498,7 @@ def test_newton_by_conjugate_gradients_gets_there_alone_and_in_few_products(ridg
     fit = logistic_newton_cg(K, y, ridge=ridge)
     np.testing.assert_allclose(fit.a, expected.a, rtol=1e-6, atol=1e-7)
     assert fit.objective == pytest.approx(expected.objective, rel=1e-12) and fit.gradient_norm < 1e-7
-    rank = (np.linalg.eigvalsh(K) > 1e-3 * ridge).sum()  # conjugate gradients need as many products for a Newton step
+    rank = (np.linalg.eigvalsh(K) > 1e-3 * ridge).sum()  # conjugate gradients need that many products for a Newton step
     assert fit.iterations < 12 * (rank + 2)
 
 

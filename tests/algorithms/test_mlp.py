@@ -66,7 +66,7 @@ def test_three_pooled_perceptrons_solve_xor():
 
 
 def test_at_least_one_and_not_both_need_the_third_perceptron():
-    # Their pool would have to be negative at the outputs (-1, +1) and (+1, -1), which are opposite.
+    # Their pool would have to be negative at the outputs (-1, +1) and (+1, -1), which are negatives of each other.
     X = np.column_stack([XOR, np.ones(4)])
     W = [[1, 1, -0.5], [-1, -1, 1.5]]
     votes = itertools.product(np.linspace(-2, 2, 9), repeat=2)
@@ -168,7 +168,7 @@ def test_loss_gradients_are_finite_differences(loss):
 def test_backpropagation_gives_finite_differences(sizes, activation, loss):
     rng = np.random.default_rng(0)
     start = init_network(sizes, rng=rng, activation=activation)
-    # Random biases keep every relu away from its kink and every bias in the test.
+    # Random biases keep every relu away from its kink, and make every bias matter in the test.
     network = Network([Layer(W, rng.normal(size=b.shape)) for W, b in start.layers], activation)
     X, Y = rng.normal(size=(6, 3)), one_hot(rng.integers(2, size=6), 2)
 
@@ -362,7 +362,7 @@ def test_a_step_too_large_says_so_and_keeps_the_last_good_network(activation):
     assert np.isfinite(kept.losses).all()
     assert f"in epoch {len(kept.losses)}:" in str(kept)
     assert squared_error(forward(kept.network, X)[-1], T)[0] == pytest.approx(kept.losses[-1])
-    # What was kept is exactly the state of an undisturbed run after that many epochs.
+    # The saved state is exactly that of an undisturbed run after that many epochs.
     epochs = len(kept.losses) - 1
     again = sgd(network, X, T, loss=squared_error, step=30.0, epochs=epochs, batch_size=40, rng=0)
     np.testing.assert_array_equal(flat(kept.network.layers), flat(again.network.layers))

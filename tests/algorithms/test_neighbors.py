@@ -114,7 +114,7 @@ def test_a_plurality_is_enough():
 
 
 def test_a_tie_goes_to_the_nearest_of_the_tied_classes():
-    assert vote([[0, 2, 1, 1, 2]]).tolist() == [2]  # 0 is nearest of all, but not among the tied
+    assert vote([[0, 2, 1, 1, 2]]).tolist() == [2]  # class 0 has the nearest point, but is not among the tied classes
     assert vote([[-1, 1, 1, -1]]).tolist() == [-1]
 
 

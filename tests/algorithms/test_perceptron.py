@@ -138,7 +138,7 @@ def test_shuffling_is_reproducible_and_depends_on_the_seed():
 
 
 def test_every_epoch_has_a_fresh_order():
-    fit = kernel_perceptron_list(-np.eye(6), np.ones(6), max_epochs=2, shuffle=True, rng=0)  # every check is a mistake
+    fit = kernel_perceptron_list(-np.eye(6), np.ones(6), max_epochs=2, shuffle=True, rng=0)  # each check is a mistake
     first, second = fit.mistakes_list[:6], fit.mistakes_list[6:]
     assert sorted(first) == sorted(second) == list(range(6))
     assert first != second
@@ -222,7 +222,7 @@ def separable(seed, *, n=25):
 
 def widest_margin(K, y):
     """Signed coefficients of the separator with the widest margin; without an offset, as the perceptron has none."""
-    both = np.block([[K, -K], [-K, K]])  # every point and its mirror image with the other label: the offset is 0
+    both = np.block([[K, -K], [-K, K]])  # every point and its mirror image, with the opposite label: the offset is 0
     svm = SVC(kernel="precomputed", C=1e8, tol=1e-8).fit(both, np.concatenate([y, -y]))
     full = np.zeros(2 * len(y))
     full[svm.support_] = svm.dual_coef_[0]

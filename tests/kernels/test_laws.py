@@ -1,4 +1,4 @@
-"""The laws that every kernel obeys, through one suite: symmetry, PSD, diagonal, features, printing, immutability."""
+"""The laws that every kernel obeys, in one suite: symmetry, PSD, diagonal, features, printing, immutability."""
 
 import dataclasses
 import pickle
@@ -125,7 +125,7 @@ def points(fewest, most):
 
 @cache
 def pairs():
-    """Pairs of point sets as hypothesis chooses them: once for all kernels, as drawing takes longer than the laws."""
+    """Pairs of point sets chosen by hypothesis: once for all kernels, since drawing takes longer than checking laws."""
     drawn = []
 
     @given(X=points(1, 6), Z=points(1, 6))

@@ -1,4 +1,4 @@
-"""Kernels on sets, strings, texts and graphs: held against enumeration, against their features, and against misuse."""
+"""Kernels on sets, strings, texts and graphs: compared with enumeration and their features, and misused."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -272,7 +272,7 @@ def test_an_element_outside_the_universe_is_refused():
 def test_a_universe_keeps_its_order_and_a_set_is_sorted():
     assert Subset(universe=["b", "a"]).universe == ("b", "a")
     assert Subset(universe={10, 9, 1}).universe == (1, 9, 10)
-    assert distinct({"a", 1, "b"}, "universe") == ("a", "b", 1)  # by their printed form where they cannot be compared
+    assert distinct({"a", 1, "b"}, "universe") == ("a", "b", 1)  # by their printed form if they cannot be compared
     assert repr(Subset(universe=np.array([2, 1]))) == "Subset(universe=(2, 1))"
 
 
@@ -324,7 +324,7 @@ def test_the_subsequence_kernel_of_many_strings_in_blocks_equals_one_by_one():
 
 
 def test_a_known_value_of_the_subsequence_kernel():
-    decay = 0.5  # cat and car share only ca: decay^2 each
+    decay = 0.5  # cat and car share only ca: decay^2 in each
     k = Subsequence(2, decay)
     assert k(["cat"], ["car"])[0, 0] == decay**4
     assert k(["cat"])[0, 0] == 2 * decay**4 + decay**6
@@ -354,7 +354,7 @@ def test_the_square_of_positions_holds_all_pairs_of_blocks():
 
     k = Positions(alphabet="123")
     assert worst_residual(k) > 0.5  # the stability is not a sum of block effects
-    assert worst_residual(k**2) < 1e-8  # but one of effects of pairs
+    assert worst_residual(k**2) < 1e-8  # but it is a sum of effects of pairs
 
 
 def test_sequences_are_strings_lists_tuples_arrays_or_rows():
@@ -497,7 +497,7 @@ GRAPH_KERNELS = [WeisfeilerLehman(0), WeisfeilerLehman(1), WeisfeilerLehman(6), 
 
 
 def subtree(graph, node, height):
-    """The labels met on the way down, as nested tuples: what the compressed label of a node stands for."""
+    """The labels met along the way down, as nested tuples: what the compressed label of a node stands for."""
     A, labels = graph
     below = [] if height == 0 else [subtree(graph, j, height - 1) for j in np.flatnonzero(A[node])]
     return labels[node], height, tuple(sorted(below))

@@ -30,7 +30,7 @@ Z = np.random.default_rng(1).normal(size=(9, 3))
 
 
 class Counting:
-    """A function that remembers how many rows it was called with."""
+    """A function that records how many rows it was called with."""
 
     def __init__(self, function):
         self.function, self.rows = function, []
@@ -87,7 +87,7 @@ def test_a_map_that_mixes_points_is_seen_where_many_rows_are_alike():
 
 @pytest.fixture
 def parsed(monkeypatch):
-    """What `CountKernel.parse` is called with."""
+    """The arguments of all calls of `CountKernel.parse`."""
     calls, plain = [], CountKernel.parse
     monkeypatch.setattr(CountKernel, "parse", lambda self, obj: calls.append(obj) or plain(self, obj))
     return calls
@@ -101,10 +101,10 @@ def test_a_string_is_parsed_once_whatever_the_depth(parsed):
         call()
         assert parsed == sets
     parsed.clear()
-    (Spectrum(2) + Spectrum(2)).times(S * 10, S, np.ones(3), entries=1)  # equal kernels, cut into thirty rows
+    (Spectrum(2) + Spectrum(2)).times(S * 10, S, np.ones(3), entries=1)  # equal kernels, in thirty blocks of one row
     assert parsed == S * 10 + S
     parsed.clear()
-    (BagOfWords() + Spectrum(2))(S)  # two kernels, which look for different parts
+    (BagOfWords() + Spectrum(2))(S)  # two kernels, which count different parts
     assert len(parsed) == 6
 
 
@@ -251,7 +251,7 @@ def test_parameters_are_named_by_the_way_to_them():
     assert k.parameters()["0__kernel__sigma"] == 2.0
     assert Gaussian(3.0).parameters() == {"sigma": 3.0} and Linear().parameters() == {}
     assert Quadratic().parameters() == {}
-    assert not hasattr(k, "get_params")  # scikit-learn would take the kernel for an estimator
+    assert not hasattr(k, "get_params")  # scikit-learn would mistake the kernel for an estimator
 
 
 @pytest.mark.parametrize(

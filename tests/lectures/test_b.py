@@ -58,7 +58,7 @@ ridges = st.floats(1e-2, 1e2)
 
 
 def problem(seed, *, n=None, M=None):
-    """A design matrix and targets, with more points than features or the other way round."""
+    """A design matrix and targets, with more points than features or vice versa."""
     rng = np.random.default_rng(seed)
     n = n or int(rng.integers(2, 9))
     M = M or int(rng.integers(1, 9))
@@ -78,7 +78,7 @@ def matrix(function, X, Z):
 
 
 def fitted_numbers(model):
-    """How many numbers a fitted model carries from training to prediction."""
+    """How many numbers a fitted model keeps from training for prediction."""
     return sum(np.size(value) for name, value in vars(model).items() if name.endswith("_"))
 
 
@@ -180,7 +180,7 @@ def test_B3_primal_solution_is_equation_5_and_no_other_w_is_better(seed, lam):
     np.testing.assert_allclose(w, np.linalg.inv(lam * np.eye(M) + Phi.T @ Phi) @ Phi.T @ t, rtol=1e-7, atol=1e-9)
     best = primal_objective(w, Phi, t, ridge=lam)
     for step in cloud(seed + 2, 5, M):
-        # Around the minimum J grows by half of step' (lam I + Phi'Phi) step, exactly.
+        # Around the minimum, J grows by half of step' (lam I + Phi'Phi) step, exactly.
         growth = 0.5 * (lam * step @ step + (Phi @ step) @ (Phi @ step))
         np.testing.assert_allclose(primal_objective(w + step, Phi, t, ridge=lam), best + growth, rtol=1e-9)
 
@@ -289,8 +289,8 @@ def test_B7_primal_and_dual_agree_whichever_is_smaller(n, M):
 
 
 def peak_floats(function):
-    """The most float64 numbers that a call holds at one time, beyond what was there before."""
-    function()  # what it imports or caches is not counted
+    """The largest number of float64 values that a call holds at one time, beyond those held before."""
+    function()  # what it imports or caches does not count
     tracemalloc.start()
     try:
         function()
@@ -456,7 +456,7 @@ def test_B12_square_of_the_inner_product_has_three_features(seed):
 @pytest.mark.parametrize("d", [1, 2, 3, 6])
 def test_B12_in_d_dimensions_there_are_as_many_features_as_pairs(d):
     assert Polynomial(2, offset=0.0).features(cloud(22, 2, d)).shape[1] == d * (d + 1) // 2
-    assert (Linear() ** 2).features(cloud(22, 2, d)).shape[1] == d**2  # the same kernel, other features
+    assert (Linear() ** 2).features(cloud(22, 2, d)).shape[1] == d**2  # the same kernel with other features
 
 
 # B13: positive semidefinite Gram matrices

@@ -124,7 +124,7 @@ WEIGHTS = st.floats(0.1, 2.0)
 
 
 def compositions(parts):
-    """One more application of a rule, as a pair of our kernel and the formula by hand."""
+    """One more application of a rule, as a pair: our kernel, and the formula written by hand."""
     return st.one_of(
         st.builds(
             lambda a, p, b, q: (a * p[0] + b * q[0], lambda x, z: a * p[1](x, z) + b * q[1](x, z)),
@@ -275,7 +275,7 @@ def test_H5_a_narrow_gaussian_votes_like_the_nearest_neighbour():
     assert np.sign(soft_neighbors(k(Z, X), y)).tolist() == delta
     plain = Linear()
     assert kernel_neighbors(plain(Z, X), plain.diag(Z), plain.diag(X), y, kappa=1).tolist() == delta
-    # So narrow that no point sees another: the perceptron's votes are those of 1-NN, one for each point.
+    # So narrow that no point affects another: the perceptron's votes are those of 1-NN, one for each point.
     assert kernel_perceptron(Gaussian(1e-4)(X), y).alpha.tolist() == [1] * 60
 
 
@@ -354,7 +354,7 @@ def test_H6_steep_hidden_units_are_perceptrons(seed):
     rng = np.random.default_rng(seed)
     W, v = rng.normal(size=(5, 2)), rng.normal(size=5)
     X = rng.normal(size=(8, 2))
-    X = X[np.abs(X @ W.T).min(axis=1) > 1e-2]  # away from the corners that the steps leave round
+    X = X[np.abs(X @ W.T).min(axis=1) > 1e-2]  # away from the corners, which the steps leave rounded
     assume(len(X) > 0)
     steep = Network([Layer(1e5 * W.T, np.zeros(5)), Layer(v[:, None], np.zeros(1))], activation="tanh")
     assert np.sign(forward(steep, X)[-1][:, 0]).tolist() == pooled_perceptrons(X, W, v).tolist()

@@ -45,7 +45,7 @@ def gaussian(x, z, sigma=1.0):
 
 
 def labelled(seed, n=12):
-    """Points of the plane with labels at random: no kernel but a narrow one separates them."""
+    """Points in the plane with random labels: only a narrow kernel separates them."""
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n, 2)), rng.choice([-1, 1], size=n)
 
@@ -145,7 +145,7 @@ def test_I2_every_radial_kernel_gives_the_neighbours_of_the_plane():
     Z = two_moons(40, rng=1).X
     in_the_plane = KernelNeighbors(Linear(), kappa=5).fit(X, y).predict(Z)
     assert KernelNeighbors(Gaussian(0.7), kappa=5).fit(X, y).predict(Z).tolist() == in_the_plane.tolist()
-    # A kernel that is not radial has distances, and neighbours, of its own.
+    # A kernel that is not radial has different distances and neighbours.
     D_plane = squared_distances_to(Z @ X.T, (Z**2).sum(axis=1), (X**2).sum(axis=1))
     k = Polynomial(3)
     D_cubic = squared_distances_to(k(Z, X), k.diag(Z), k.diag(X))

@@ -263,7 +263,7 @@ def test_K5_the_perceptron_depends_on_its_mistakes_only():
     full = decision_values(k(Z, X), fit.alpha, y)
     thinned = decision_values(k(Z, X[wrong_once]), fit.alpha[wrong_once], y[wrong_once])
     np.testing.assert_allclose(full, thinned, rtol=1e-10, atol=1e-12)
-    # For 1-NN no point can be spared: flip any label and the prediction at that point flips.
+    # 1-NN needs every point: flip any label, and the prediction at that point flips.
     for i in range(0, 60, 7):
         flipped = np.where(np.arange(60) == i, -y, y)
         assert KernelNeighbors(k, kappa=1).fit(X, flipped).predict(X[[i]])[0] == -y[i]
@@ -308,7 +308,7 @@ def test_K6_a_non_parametric_model_keeps_learning_where_a_parametric_one_stands_
             errors[name].append(mean_squared_error(truth(Z), model.fit(X, t).predict(Z)))
     assert errors["non-parametric"] == sorted(errors["non-parametric"], reverse=True)
     assert errors["non-parametric"][-1] < 0.01 * errors["parametric"][-1]
-    assert errors["parametric"][-1] > 0.9 * np.var(truth(Z))  # a line has nothing to say about sinc
+    assert errors["parametric"][-1] > 0.9 * np.var(truth(Z))  # a line cannot fit sinc
 
 
 def test_K6_the_linear_kernel_leads_back_to_the_parametric_model():
@@ -564,7 +564,7 @@ def test_K12_grid_search_keeps_the_setting_with_the_best_mean():
     }
     assert [means[s["kernel__sigma"], s["lam"]] for s in search.settings] == pytest.approx(search.scores.tolist())
     assert means[search.best["kernel__sigma"], search.best["lam"]] == max(means.values()) == search.best_score
-    assert search.best["kernel__sigma"] != 20.0  # so wide that the machine is all but constant
+    assert search.best["kernel__sigma"] != 20.0  # so wide that the prediction is almost constant
 
 
 def test_K12_search_over_kernels_finds_the_one_that_made_the_data():
@@ -624,7 +624,7 @@ def test_K13_the_perceptron_fits_pure_noise_and_regularised_machines_do_not(seed
     assert right(KernelPerceptron(k).fit(X, y)) == 1.0
     assert right(KernelSVM(k, lam=0.1).fit(X, y)) < 0.95
     assert right(KernelRidge(k, ridge=n * 0.1).fit(X, y)) < 0.95
-    # With next to no penalty the regularised machines overfit as well.
+    # With almost no penalty, the regularised models overfit as well.
     assert right(KernelSVM(k, lam=1e-7).fit(X, y)) == 1.0
     assert right(KernelRidge(k, ridge=n * 1e-7).fit(X, y)) == 1.0
 

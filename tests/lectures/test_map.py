@@ -1,4 +1,4 @@
-"""The map of the lectures: every numbered equation and topic has a test that carries its id."""
+"""The map of the lectures: every numbered equation and topic has a test named after its id."""
 
 import ast
 import re

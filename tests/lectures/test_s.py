@@ -91,7 +91,7 @@ def test_S1_degree_4_in_100_inputs_makes_4_6_million():
 @pytest.mark.parametrize("p", [1, 2, 3, 4])
 def test_S1_count_grows_like_d_to_the_p(p):
     ratios = [monomial_count(d, p) / d**p for d in (10, 100, 1000, 10_000)]
-    assert ratios == sorted(ratios, reverse=True)  # it comes down to 1 / p! and never below
+    assert ratios == sorted(ratios, reverse=True)  # it decreases to 1 / p! and never falls below it
     assert 1 / math.factorial(p) < ratios[-1] < 1.01 / math.factorial(p)
 
 
@@ -113,7 +113,7 @@ def test_S2_normal_equations_with_the_bias_penalised(seed, lam):
 
 
 def free_bias(Phi, y, lam):
-    """Normal equations with I', which has a 0 where the bias is: by hand."""
+    """The normal equations with I', which has a 0 where the bias is, written by hand."""
     design = np.column_stack([Phi, np.ones(len(y))])
     penalty = lam * np.diag([1.0] * Phi.shape[1] + [0.0])
     return np.linalg.solve(design.T @ design + penalty, design.T @ y)
@@ -187,7 +187,7 @@ def test_S4_polynomial_kernel_is_the_inner_product_of_all_monomials(d, p):
 
 @pytest.mark.parametrize(("d", "p"), [(1, 3), (2, 2), (2, 4), (3, 3)])
 def test_S4_features_are_every_monomial_times_the_root_of_its_multinomial_coefficient(d, p):
-    # Multiply out (x_1 z_1 + ... + x_d z_d + 1)^p: one factor chosen from each of p brackets, d standing for the 1.
+    # Multiply out (x_1 z_1 + ... + x_d z_d + 1)^p: one term chosen from each of p brackets, where d stands for the 1.
     coefficients = Counter()
     for chosen in product(range(d + 1), repeat=p):
         coefficients[tuple(chosen.count(j) for j in range(d))] += 1
@@ -232,7 +232,7 @@ def test_S5_kernel_ridge_evaluates_n_squared_pairs_to_train_and_n_for_each_test_
 
 
 def peak_floats(function):
-    """The most float64 numbers that a call holds at one time, beyond what was there before."""
+    """The largest number of float64 values that a call holds at one time, beyond those held before."""
     function()
     tracemalloc.start()
     try:
@@ -304,7 +304,7 @@ def test_S5_three_algorithms_same_predictions_at_the_predicted_cost(n, d, p):
     for name, h, train, test in three_ridge_algorithms(X, y, Z, p, lam=1.0):
         np.testing.assert_allclose(ours[name], h, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(ours[name], ours["kernel"], rtol=1e-5, atol=1e-6)
-        assert predicted[name][0] <= train + 1 <= 1.5 * predicted[name][0]  # lower-order terms come on top
+        assert predicted[name][0] <= train + 1 <= 1.5 * predicted[name][0]  # lower-order terms are added
         assert predicted[name][1] <= test <= 1.5 * predicted[name][1]
 
 
@@ -569,7 +569,7 @@ def test_S11_near_points_vote_and_far_away_nobody_does():
     X, t = noisy_sinc(30, rng=0)[:2]
     model = KernelRidge(Gaussian(0.8), ridge=0.1).fit(X, t)
     np.testing.assert_allclose(model.predict([[1000.0], [-1000.0]]), 0, atol=1e-12)
-    # A training point's target moves the hypothesis nearby far more than it does at the other end.
+    # A training point's target moves the hypothesis far more nearby than at the other end.
     moved = t.copy()
     i = X[:, 0].argmax()
     moved[i] += 1
@@ -679,7 +679,7 @@ def test_S13_the_machine_comes_close_to_the_bayes_rule():
 
 
 def depends_on_the_inner_product_alone(phi):
-    """Turn both points by one rotation: x'z stays, and so does every kernel that is a function of it."""
+    """Rotate both points in the same way: x'z stays the same, and so does every kernel that is a function of it."""
     X = cloud(30, 6, 2)
     c, s_ = math.cos(0.7), math.sin(0.7)
     turned = X @ np.array([[c, -s_], [s_, c]])
@@ -693,7 +693,7 @@ def test_S14_only_the_multinomial_weights_turn_monomials_into_a_function_of_the_
     D = monomial_count(2, 3)
     others = [rng.uniform(0.5, 2.0, size=D) for _ in range(100)]
     assert not any(depends_on_the_inner_product_alone(lambda X, c=c: c * monomials(X, 3)) for c in others)
-    # Nor do the monomials with every weight 1, as one would first write them down.
+    # Nor do the monomials with every weight equal to 1, as they are usually written first.
     assert not depends_on_the_inner_product_alone(
         lambda X: np.column_stack([X[:, 0] ** i * X[:, 1] ** j for i, j in exponents(2, 3)])
     )

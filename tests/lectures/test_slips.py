@@ -1,4 +1,4 @@
-"""Where the lectures need care: each slip with its counterexample computed, and what the library does instead."""
+"""Where the lectures need care: each slip with a computed counterexample, and what the library does instead."""
 
 import math
 
@@ -84,12 +84,12 @@ def test_slip_a_negative_constant_breaks_the_sum():
         Linear() - Gaussian(1.0)
     verdict = is_valid_kernel(lambda X, Z: Linear()(X, Z) - Gaussian(1.0)(X, Z), rng=0)
     assert not verdict
-    # One point is enough of a proof: at the origin the difference is 0 - 1.
+    # One point is proof enough: at the origin, the difference is 0 - 1.
     assert Linear()([[0.0]])[0, 0] - Gaussian(1.0)([[0.0]])[0, 0] == -1.0
 
 
 def test_slip_some_differences_are_kernels_all_the_same():
-    # That the rule does not apply is no proof of the contrary: (x'z + 1)^2 - 1 = (x'z)^2 + 2 x'z.
+    # That the rule does not apply does not prove the contrary: (x'z + 1)^2 - 1 = (x'z)^2 + 2 x'z.
     X = cloud(1, 8, 2)
     difference = Polynomial(2)(X) - 1
     np.testing.assert_allclose(difference, (Polynomial(2, offset=0.0) + 2.0 * Linear())(X), atol=1e-10)
@@ -100,7 +100,7 @@ def test_slip_some_differences_are_kernels_all_the_same():
 
 
 def counted_perceptron(X, y, epochs):
-    """The perceptron with a list L, and how many kernel values each of its epochs looked up."""
+    """The perceptron with a list L, and how many kernel values each epoch uses."""
     L, per_epoch = [], []
     for _ in range(epochs):
         evaluations = 0
@@ -120,7 +120,7 @@ def test_slip_a_check_costs_as_many_kernel_values_as_the_list_is_long():
     L, per_epoch = counted_perceptron(X, y, epochs=4)
     fit = kernel_perceptron_list(Gaussian(0.3)(X), y, max_epochs=4)
     assert fit.mistakes_list == L
-    # Once the list has stopped growing, an epoch costs n |L| values exactly.
+    # Once the list has stopped growing, an epoch uses exactly n |L| values.
     L, per_epoch = counted_perceptron(X, y, epochs=fit.epochs + 30)
     assert per_epoch[-1] == 40 * len(L)
     assert per_epoch[-1] > 5 * 40  # far from one kernel value per point
@@ -189,7 +189,7 @@ def test_slip_with_a_singular_K_other_coefficients_give_the_same_function(seed, 
         np.testing.assert_allclose(dual_gradient(solution, K, t, ridge=7 * lam), 0, atol=1e-8)
     J = dual_objective(a, K, t, ridge=7 * lam)
     assert dual_objective(other, K, t, ridge=7 * lam) == pytest.approx(J, rel=1e-9)
-    # ... and they are one function, on new points as well.
+    # ... and they are the same function, on new points as well.
     Z = cloud(seed + 2, 5, 2)
     np.testing.assert_allclose(predict(Linear()(Z, X), other), predict(Linear()(Z, X), a), atol=1e-8)
     # But only one of them solves the lecture's last line, (K + n lam I) a = t.
@@ -290,6 +290,6 @@ def test_slip_without_the_1_the_hinge_objective_is_minimised_by_nothing_at_all()
         return np.maximum(0, -margins).mean() + lam * (alpha * y) @ K @ (alpha * y)
 
     fit = kernel_svm(K, y, lam=lam)
-    assert without_the_1(np.zeros(40)) == 0 < without_the_1(fit.alpha)  # the lost term would make 0 the answer
+    assert without_the_1(np.zeros(40)) == 0 < without_the_1(fit.alpha)  # without the term, 0 would be the answer
     assert svm_objective(np.zeros(40), K, y, lam=lam) == 1.0  # with it, 0 has a loss of 1 at every point
     assert fit.objective < 0.7

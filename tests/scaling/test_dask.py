@@ -1,4 +1,4 @@
-"""Dask arrays: the same numbers as numpy, on threads and on two processes, one of which may die; bad chunks."""
+"""Dask arrays: the same numbers as numpy, with threads and with two processes, one of which may die; bad chunks."""
 
 import logging
 
@@ -68,7 +68,7 @@ def test_labels_and_probabilities_of_dask_arrays():
     assert labels.dtype == three.dtype and (labels.compute() == here.predict(X)).all()
     close(probabilities.compute(), here.predict_proba(X))
     assert model.score(chunks, da.from_array(three, chunks=90)) == here.score(X, three)
-    words = NystromSVM(Gaussian(1.0), m=40).fit(chunks, y)  # a numpy vector of labels goes along with it
+    words = NystromSVM(Gaussian(1.0), m=40).fit(chunks, y)  # points in chunks, labels as a numpy vector
     assert set(words.predict(chunks).compute()) == {"up", "down"}
 
 
@@ -150,7 +150,7 @@ def test_other_bad_requests():
 
 
 def test_two_workers_give_the_same_numbers_and_one_may_die(tmp_path):
-    """One test and one cluster: while a client is open, every computation of dask goes to it."""
+    """One test and one cluster: while a client is open, all of dask's computations go to it."""
     from distributed import Client, LocalCluster
 
     with (
@@ -181,6 +181,6 @@ def a_worker_that_dies_changes_nothing(killed):
 
     chunks = da.from_array(X, chunks=(50, 3)).map_blocks(die_once, dtype=float, meta=np.empty((0, 3)))
     model = Falkon(Gaussian(1.0), m=40, ridge=50.0, iterations=4).fit(chunks, t)
-    assert killed.exists(), "no worker was killed, nothing was tested"
+    assert killed.exists(), "no worker was killed, so nothing was tested"
     untouched = Falkon(Gaussian(1.0), m=40, ridge=50.0, iterations=4).fit(da.from_array(X, chunks=(50, 3)), t)
     np.testing.assert_array_equal(model.w_, untouched.w_)

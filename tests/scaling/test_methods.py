@@ -221,7 +221,7 @@ def test_random_features_are_unbiased(kernel):
         [(phi(x) @ phi(z).T).item() for phi in (random_fourier(kernel, 2, 8, rng=generator) for _ in range(draws))]
     )
     error = estimates.std() / draws**0.5
-    assert abs(estimates.mean() - kernel(x, z).item()) < 4 * error  # error is about 0.005: a wrong law is far outside
+    assert abs(estimates.mean() - kernel(x, z).item()) < 4 * error  # about 0.005: a wrong law is far outside
     assert error < 0.01
 
 
@@ -348,7 +348,7 @@ def test_the_support_vector_machine_is_optimal_within_its_promise():
         return np.maximum(0, 1 - y * (Phi @ w)).mean() + 0.003 * w @ P @ w
 
     assert hinge_objective(fit.w) <= fit.objective <= hinge_objective(fit.w) + 0.00025
-    for seed in range(20):  # no direction leads down by more than the rounding of the kink
+    for seed in range(20):  # no direction decreases it by more than the rounding of the kink
         step = np.linalg.solve(P, np.random.default_rng(seed).normal(size=25))
         for size in (1e-3, -1e-3, 1e-2, -1e-2):
             assert hinge_objective(fit.w + size * step / np.linalg.norm(step)) > hinge_objective(fit.w) - 0.00025

@@ -117,7 +117,7 @@ def test_predictions_never_form_the_whole_matrix():
     memory = 8 * 4 * 30 * 10
     model = NystromRidge(Watched(1.0), m=30, memory=memory).fit(X, t)
     model.predict(np.repeat(new, 5, axis=0))
-    assert Watched.largest == 30 * 30  # a block of 10 rows has 300 values, the landmarks' own matrix 900
+    assert Watched.largest == 30 * 30  # a block of 10 rows has 300 values, and the landmarks' own matrix has 900
     cg_ridge(Watched(1.0), X, t, ridge=1.0, memory=8 * 4 * 150 * 10)
     assert Watched.largest == 150 * 10
 

@@ -74,7 +74,7 @@ def _katex() -> Callable[[str, str], str]:
 
 @cache
 def to_html(latex: str, *, display: bool) -> str:
-    """A formula as HTML and MathML, without its source, a tenth of the page, which would turn up in searches."""
+    """A formula as HTML and MathML, without its source, which would take up a tenth of the page and match searches."""
     answer = json.loads(_katex()(latex, json.dumps(OPTIONS | {"displayMode": display})))
     if "error" in answer:
         raise ValueError(answer["error"])
