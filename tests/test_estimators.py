@@ -166,7 +166,7 @@ def test_the_svm_with_offset_is_scikit_learns():
 
 @pytest.mark.parametrize("offset", ["none", "penalised", "free"])
 def test_one_against_one_asks_the_svm_of_each_pair(offset):
-    """With the C for all points; the class with the most wins is predicted, and among equals the largest sum decides."""
+    """With the C for all points; the class with the most wins is predicted; among equals the largest sum decides."""
     lam, k, codes = 0.01, Gaussian(1.0), np.unique(three, return_inverse=True)[1]
     model = KernelSVM(k, lam=lam, offset=offset, gap=1e-9).fit(X, codes)
     wins, sums = np.zeros((2, len(new), 3))

@@ -1,7 +1,7 @@
 """`make bench` runs every benchmark, `make bench ONLY=import` those whose name contains a word.
 
 A word that no benchmark has in its name picks jobs of the comparison with peers: `make bench ONLY=svm`. With
-`FLAGS=--save` the tables that the book shows are copied into it.
+`FLAGS=--save`, the tables that the book shows are copied into it.
 """
 
 import importlib
@@ -40,7 +40,7 @@ if "--save" in sys.argv:
         text = importlib.import_module(f"tests.benchmarks.{name}").for_the_book(
             json.loads(measured.read_text(encoding="utf-8"))
         )
-        (BOOK / measured.name).with_suffix(".txt").write_text(text, encoding="utf-8")  # a page would end in md
+        (BOOK / measured.name).with_suffix(".txt").write_text(text, encoding="utf-8")  # .md would make it a page
     if "bench_grading" in chosen:
         measured = harness.RESULTS / "grading.json"
         shutil.copy(measured, INSTRUCTORS)

@@ -1,9 +1,9 @@
 """`make bench-before BEFORE=<revision>`: is anything slower, or larger, than it was?
 
-The jobs of the comparison with peers, ours alone: one process for the revision and one for the present state, in turns,
-at the size of the table and at a small one, where checks and set-up are what counts; and those of `large_jobs.py`.
-Prints before / now, medians and quartiles, for the time of the first call, of a later call, and for the memory that a
-call needs at its peak.
+It runs our side of the comparison with peers, and the jobs in `large_jobs.py`. One process for the revision and one for
+the present state take turns, at the size of the table and at a small size, where checks and set-up dominate. It prints
+the ratio before / now (medians and quartiles) of the time of the first call, of the time of a later call, and of the
+peak memory of a call.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SMALL, LARGE = 200, 20_000
 ENOUGH, CLEAR, ROUNDS = 0.9, 0.95, 4
-BRIEF = 0.02  # seconds: what takes less is called several times on the clock
+BRIEF = 0.02  # seconds: a shorter call is repeated for each timing
 
 WORKER = """
 import gc, json, runpy, sys, tracemalloc
@@ -62,7 +62,7 @@ class Worker:
         )
 
     def ask(self, **asked: object) -> float:
-        """The seconds of one call, the first if a job is named; with `memory=True` the bytes that it needs at most."""
+        """The seconds of one call, the first if a job is named; with `memory=True`, its peak memory in bytes."""
         assert self.process.stdin and self.process.stdout
         self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
@@ -76,7 +76,7 @@ class Worker:
 
 
 def cells() -> list[tuple[str, dict[str, object]]]:
-    """A name for each cell of the table, and what a worker is asked for it."""
+    """A name for each cell of the table, and what a worker is asked to measure for it."""
     from tests.benchmarks import bench_peers, large_jobs
 
     peers = [(job.name, {"job": job.name, "size": size}) for job in bench_peers.JOBS for size in (SMALL, None)]
@@ -85,7 +85,7 @@ def cells() -> list[tuple[str, dict[str, object]]]:
 
 
 def compare(before: Path, only: str, repeats: int) -> list[str]:
-    """A line for each job and size; the names of those that are slower or larger come back."""
+    """Print a line for each job and size; return the names of those that are slower or larger."""
     worse = []
     print("| job | size | before (s) | now (s) | before / now | quartiles | first call | memory |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
@@ -96,7 +96,7 @@ def compare(before: Path, only: str, repeats: int) -> list[str]:
         first = [worker.ask(**asked) for worker in workers]
         times = int(max(1, BRIEF // min(worker.ask() for worker in workers)))
         pairs: list[list[float]] = []
-        for _ in range(ROUNDS):  # what looks slower is measured longer, and all of it counts
+        for _ in range(ROUNDS):  # what looks slower is measured for longer, and every run counts
             pairs += [[worker.ask(times=times) for worker in workers] for _ in range(repeats)]
             if statistics.median(then / now for then, now in pairs) >= CLEAR:
                 break

@@ -1,4 +1,4 @@
-"""Building the book in a copy of the repository: from nothing, and again after one section was edited."""
+"""Building the book in a copy of the repository: from scratch, and again after one section was edited."""
 
 import shutil
 import subprocess

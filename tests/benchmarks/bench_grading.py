@@ -1,9 +1,9 @@
-"""Grading: `kernelcourse grade` with sandboxes and verdicts outside, against plain `nbgrader autograde`.
+"""Grading: `kernelcourse grade`, with sandboxes and verdicts outside them, against plain `nbgrader autograde`.
 
-Submissions of the first assignment, in turns, about five minutes in all: sixty for us, so that the start of the program
-weighs as in a class, and fifteen of them for nbgrader, whose start is a small part of its time. The goal is 0.9 s of a
-core for a submission, against the seconds that nbgrader takes on one core. `make bench ONLY=grading FLAGS=--save`
-writes what the instructor's page shows.
+The two take turns on submissions of the first assignment, for about five minutes in all: we grade sixty, so that the
+program's start-up counts as much as in a real class, and nbgrader grades fifteen of them, since start-up is a small
+part of its time. The goal is 0.9 s of a core per submission; nbgrader takes seconds on one core.
+`make bench ONLY=grading FLAGS=--save` writes what the instructor's page shows.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ STOCK = (
 
 
 def make_class(folder: Path) -> Course:
-    """A released assignment and submissions that are right, or wrong here and there."""
+    """A released assignment, and submissions that are right or contain some mistakes."""
     course = temporary_course(folder, HERE, ASSIGNMENT)
     release(course, ASSIGNMENT)
     with nbgrader_api(course) as api:
@@ -74,7 +74,7 @@ def program(*arguments: str, course: Course, group: Path | None = None) -> Calla
 
 @contextmanager
 def control_group() -> Iterator[Path | None]:
-    """A control group that counts processor time, where one can be made: what sandboxes use is told to no parent."""
+    """A control group that counts processor time, where one can be made: no parent learns what sandboxes use."""
     made = None
     for top in (Path("/sys/fs/cgroup/cpuacct"), Path("/sys/fs/cgroup")):
         group = top / f"kernelcourse-{os.getpid()}"
@@ -89,7 +89,7 @@ def control_group() -> Iterator[Path | None]:
 
 
 def used(group: Path | None) -> float:
-    """The seconds of processor time that all processes of a group have used; not a number where there is no group."""
+    """The seconds of processor time that all processes of a group have used; NaN if there is no group."""
     if group is None:
         return math.nan
     if (group / "cpuacct.usage").exists():
@@ -99,7 +99,7 @@ def used(group: Path | None) -> float:
 
 
 def peak_memory(job: Callable[[], object]) -> float:
-    """The most that all processes of a run took together, in MB: of one student, a job and the program around it."""
+    """The peak memory of all processes that a run starts, in MB: for one student, a job and the program around it."""
     import threading
 
     import psutil
@@ -169,7 +169,7 @@ def for_the_book(record: dict[str, Any]) -> str:
     """What the page on grading says about times, memory and a very large class."""
     number, few = record["submissions"], record["stock submissions"]
     two, one, stock, single = (statistics.median(record[name]) for name in ("two", "one", "stock", "single"))
-    core = 2 * two / number  # seconds of a core: two jobs keep two of them busy
+    core = 2 * two / number  # core-seconds: two jobs keep two cores busy
     ratios = sorted(b / few / (2 * a / number) for a, b in zip(record["two"], record["stock"], strict=True))
     minutes = CLASS / WORKERS * core / 60
     machine = record["machine"]
@@ -199,7 +199,7 @@ def for_the_book(record: dict[str, Any]) -> str:
 
 
 def _processor_time(record: dict[str, Any]) -> list[str]:
-    """What other programs on the machine change least, where it was counted."""
+    """The time that other programs on the machine affect least, where it was counted."""
     if "two processor" not in record:
         return []
     ours = statistics.median(record["two processor"]) / record["submissions"]

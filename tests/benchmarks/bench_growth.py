@@ -1,6 +1,7 @@
 """How times grow: the slope of log time against log n or log d, beside the slope of the counted operations.
 
-One thread and processor time, the best of a few runs. The book's page of benchmarks shows the table.
+It measures processor time in one thread and takes the best of a few runs. The book's page of benchmarks shows the
+table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Starting up: `import kernelcourse` against the `import scipy.linalg` that it needs. The goal is at most 1.5 times."""
+"""Start-up: `import kernelcourse` against the `import scipy.linalg` that it needs. The goal is a ratio of 1.5 at most."""
 
 from tests.benchmarks.harness import Row, compare, fresh_python
 

@@ -12,8 +12,8 @@ from tests.benchmarks.harness import Row
 from tests.conftest import CHROMIUM, QUIET
 from tests.lab.pages import fragment, write_pages
 
-# Each frame's callbacks are timed inside the page, by the clock: other work on the machine counts. TaskDuration is the
-# main thread's own processor time, and has what the browser adds (events, style, layout, paint).
+# Each frame's callbacks are timed inside the page, in wall-clock time: other work on the machine counts. TaskDuration
+# is the main thread's own processor time, including what the browser adds (events, style, layout, paint).
 TIMER = """
   window.frames_ms = [];
   const request = window.requestAnimationFrame.bind(window);

@@ -1,12 +1,12 @@
-"""The map: for every job a grid of cells, the ratio of the peer's time to ours in each, and where the worst is.
+"""The map: a grid of cells for every job, the ratio of the peer's time to ours in each, and where the worst one is.
 
 `make bench ONLY=map FLAGS="--job svm --minutes 5"` measures cells of one job for five minutes; a later run continues
 where it stopped. The order depends on `--seed` alone. It is a stratified sample: the jobs take turns, the first cells
-of a job differ in n alone (for the growth), and each later cell is one whose size, shape of data, setting and way were
-measured least so far. So a short run has seen every job and every kind of data. `--largest 1000` leaves out larger n,
-`--afresh` forgets what was measured, `--report` measures nothing, `--processor` takes processor time, for busy
-machines, and `--save` keeps the map for the book and for README. The compiled loops are loaded before the first cell,
-except for first calls, which each side makes in a new process.
+of a job differ in n alone (for the growth), and each later cell is one whose size, shape of data, setting and way have
+been measured least so far. So even a short run covers every job and every kind of data. `--largest 1000` leaves out
+larger n, `--afresh` discards what was measured, `--report` measures nothing, `--processor` measures processor time, for
+busy machines, and `--save` keeps the map for the book and for README. The compiled loops are loaded before the first
+cell, except for first calls, which each side makes in a new process.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from tests.benchmarks.map_jobs import JOBS, Cell, Job, Parameters, given_as
 
 ROOT = Path(__file__).resolve().parents[2]
 FOUND = harness.RESULTS / "map.json"
-SECONDS, MOST = 0.7, 11  # for the turns of one cell, and how many there are at most; three are the least
-LONG = 5.0  # seconds of both sides together; then one turn is enough
-PEAKS = Path("/proc/self/clear_refs")  # on Linux: forgets the peak so far
+SECONDS, MOST = 0.7, 11  # for the turns of one cell, and the largest number of turns; there are at least three
+LONG = 5.0  # seconds of both sides together beyond which one turn is enough
+PEAKS = Path("/proc/self/clear_refs")  # on Linux: resets the peak
 WAYS: dict[str, dict[str, Any]] = {
     "as installed": {"compiled": True},
     "1 thread": {"compiled": True, "threads": 1},
@@ -89,7 +89,7 @@ def fastest(name: str, cell: Cell, clock: Clock) -> tuple[str, Cell]:
 
 def in_turns(cell: Cell, clock: Clock) -> list[Any]:
     once = repeated(cell.ours, 1, clock), repeated(cell.peer, 1, clock)
-    number = max(1, min(1000, int(2e-3 / max(min(once), 1e-7))))  # so short calls are many at a time
+    number = max(1, min(1000, int(2e-3 / max(min(once), 1e-7))))  # calls this short are timed many at a time
     turns, least, begin = [], 1 if sum(once) > LONG else 3, perf_counter()
     while len(turns) < least or (len(turns) < MOST and perf_counter() - begin < SECONDS):
         turns.append((repeated(cell.ours, number, clock), repeated(cell.peer, number, clock)))
@@ -119,7 +119,7 @@ def first(name: str, parameters: Parameters, side: str) -> float:
 
 
 def peak(name: str, parameters: Parameters, side: str) -> float:
-    """Bytes added at the peak, after a small run of the same kind that imports and compiles what is needed."""
+    """Bytes that a call adds at its peak, after a small run of the same kind that imports and compiles everything."""
     job = next(job for job in JOBS if job.name == name)
     small = {**parameters, "n": 1000} if parameters.get("n", 0) > 1000 else parameters
     getattr(job.build(**small), side)()
@@ -144,13 +144,13 @@ Planned = tuple[Job, str, Parameters]
 
 
 def plan(largest: int, job: str | None, seed: int = 15) -> list[Planned]:
-    """All cells, in an order that mixes jobs and settings: a run that is cut short has seen something of each."""
+    """All cells, in an order that mixes jobs and settings: a run that is cut short has covered some of each."""
     rng, queues = np.random.default_rng(seed), []
     for each in JOBS:
         if job is None or job in each.name:
             grid = [cell for cell in each.grid() if cell.get("n", 0) <= largest]
             found = [(each, each.ways[0], cell) for cell in grid]
-            # The other ways on a quarter of the grid, drawn by lot.
+            # The other ways are measured on a quarter of the grid, drawn at random.
             for how in each.ways[1:]:
                 found += [(each, how, grid[i]) for i in rng.permutation(len(grid))[: math.ceil(len(grid) / 4)]]
             queues.append(covering([found[i] for i in rng.permutation(len(found))]))
@@ -158,7 +158,7 @@ def plan(largest: int, job: str | None, seed: int = 15) -> list[Planned]:
 
 
 def covering(cells: list[Planned]) -> list[Planned]:
-    """First cells that differ in n alone; then each is one of those whose values have come least often so far."""
+    """First the cells that differ in n alone; then always one whose values have occurred least often so far."""
     start = next(cell for cell in cells if cell[1] == cell[0].ways[0] and "n" in cell[2])
     order = [cell for cell in cells if apart_from_n(cell) == apart_from_n(start)]
     seen = Counter(value for cell in order for value in strata(cell))
@@ -186,7 +186,7 @@ def run() -> list[Any]:
     found = {} if options.afresh or not FOUND.exists() else json.loads(FOUND.read_text(encoding="utf-8"))["cells"]
     begin, todo = perf_counter(), plan(options.largest, options.job, options.seed)
     clock = time.process_time if options.processor else perf_counter
-    threads._loops()  # as in a program that has worked for a while; `without numba` is the other state
+    threads._loops()  # as in a program that has been running for a while; `without numba` is the other state
     if not todo:
         raise SystemExit(f"no job of the map is called {options.job!r}; there are {', '.join(j.name for j in JOBS)}")
     print(
@@ -278,7 +278,7 @@ def _line(name: str, peer: str, rows: list[Row]) -> str:
 
 
 def growth(rows: list[Row], side: str) -> float | None:
-    """The slope of log time against log n over cells that differ in n alone; None where there are none."""
+    """The slope of log time against log n over cells that differ in n alone; None if there are no such cells."""
     groups: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for row in rows:
         if "n" in row["cell"] and row["way"] != "first call":

@@ -1,4 +1,4 @@
-"""The library beside what a user would pick instead: the table of the page of benchmarks.
+"""The library beside what a user would choose instead: the table on the page of benchmarks.
 
 `make bench ONLY=svm` runs the jobs whose name contains a word; `make bench FLAGS=--save` keeps the tables for the book.
 """
@@ -112,7 +112,7 @@ def leave_one_out(n: int) -> Task:
     kernels = [kc.Gaussian(s) for s in WIDTHS]
 
     def same_choice(errors: np.ndarray, peer: np.ndarray) -> float:
-        """How much worse than the best five-fold error is that of the choice by leave-one-out."""
+        """How much worse than the best five-fold error is the five-fold error of the choice by leave-one-out."""
         return float(peer[errors.argmin()] / peer.min() - 1)
 
     def ours() -> np.ndarray:
@@ -143,7 +143,7 @@ def svm(C: float) -> Any:
         lam = kc.lam_from_C(C, n=n)
 
         def gaps(ours: kc.KernelSVM, peer: SVC) -> float:
-            """Each to the gap of its own problem: ours to 1e-9, and libsvm's objective within 1e-3 of its optimum."""
+            """Each solver's gap in its own problem: ours to 1e-9, and libsvm's objective within 1e-2 of its optimum."""
             with way(compiled=True):
                 K = k(X)
                 best = kc.kernel_svm_with_offset(K, y, lam=lam, gap=1e-4).objective
@@ -174,7 +174,7 @@ def svm_search(n: int) -> Task:
     return Task(ours, lambda: GridSearchCV(SVC(), peer_grid, cv=folds).fit(X, y).best_score_, relative)
 
 
-# ---------------------------------------------------------------- one point after the other
+# ---------------------------------------------------------------- one point after another
 
 
 def perceptron(n: int, *, columns: bool = False) -> Task:
@@ -245,7 +245,7 @@ def logistic(n: int) -> Task:
 
 
 def logistic_products() -> int:
-    """How many products with K the fit takes: each reads half of it."""
+    """How many multiplications by K the fit takes: each reads half of K."""
     X, _, y = data(2000)
     return kc.logistic_newton_cg(kc.Gaussian(WIDTH)(X), (y + 1) // 2, ridge=1.0).iterations
 
@@ -280,7 +280,7 @@ def neighbours(n: int) -> Task:
 
 
 def pairwise(k: Any, objects: list[Any], shared: Any) -> Task:
-    """The double loop over all pairs, with what is counted in each object counted once."""
+    """The double loop over all pairs; what an object contains is counted only once."""
 
     def loop() -> np.ndarray:
         counted = [k.counts(obj) for obj in objects]
@@ -383,7 +383,7 @@ JOBS = [
 
 def run(only: str = "") -> list[Measured]:
     chosen = [job for job in JOBS if only in job.name.lower()]
-    for job in chosen:  # numba compiles, or reads what it compiled: once, and not on the clock
+    for job in chosen:  # numba compiles, or loads what it compiled: once, and not timed
         if job.goal[1] is not None:
             job.build(1000).ours()
     speed = limits()
@@ -400,7 +400,7 @@ def run(only: str = "") -> list[Measured]:
             row["limit"] = job.limit(speed)
         rows.append(row)
         print(line(row), flush=True)
-        save(rows, speed)  # what is measured is kept, whatever comes next
+        save(rows, speed)  # what has been measured is kept, whatever happens next
     return rows
 
 
@@ -421,7 +421,7 @@ HEAD = [
 
 
 def line(row: Measured) -> str:
-    """One row of the table: the best way that there is, then the others."""
+    """One row of the table: the best way available, then the others."""
     default = row["threads"]["default"]
     ours = default.get("compiled", default["plain"])
     low, high = ours["quartiles"]
@@ -437,13 +437,13 @@ def line(row: Measured) -> str:
 
 
 def share(row: Measured) -> float:
-    """The part of our time, in percent, that the machine's own speed asks for."""
+    """The percentage of our time that the machine's own speed accounts for."""
     default = row["threads"]["default"]
     return 100 * row["limit"] / default.get("compiled", default["plain"])["best"]
 
 
 def for_the_book(record: dict[str, Any]) -> str:
-    """The columns that fit a page, and below them what was measured on which machine."""
+    """The columns that fit on a page, and below them what was measured on which machine."""
     head = ["job; peer", "seconds", "times faster", "plain", "one thread", "memory", "limit"]
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for row in record["rows"]:

@@ -142,7 +142,7 @@ print(json.dumps(peak() - before))
 
 
 def extra_memory(run: str, n: int) -> int:
-    """Bytes that a fit takes at its peak beyond the data, resident, in a process of its own (Linux)."""
+    """Bytes of resident memory that a fit takes at its peak beyond the data, in a separate process (Linux)."""
     code = _PEAK.format(run=run, n=n)
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     return int(json.loads(out.stdout))
@@ -287,7 +287,7 @@ def curves() -> list[dict[str, Any]]:
     kernel, points = Gaussian(1.0), []
 
     def add(method: str, n: int, m: int, model: Any) -> None:
-        # With NOISE**2 alone the direct methods do better at n = 1e6, but 20 iterations of FALKON are far too few.
+        # With NOISE**2 alone, the direct methods do better at n = 1e6, but 20 iterations of FALKON are far too few.
         model.set_params(ridge=NOISE**2 + 3e-5 * n)
         took = timeit(lambda: model.fit(X[:n], t[:n]), number=1)
         error = rmse(model.predict(X_test), f_test)
@@ -306,7 +306,7 @@ def curves() -> list[dict[str, Any]]:
 
 
 def run() -> list[Row]:
-    """Run every part and say when each is done; the chapter shows what goes to `SAVED`."""
+    """Run every part and report when each is finished; the chapter shows what is written to `SAVED`."""
     found: list[dict[str, Any]] = []
     parts: list[Callable[[], list[Row]]] = [
         against_scikit_learn,

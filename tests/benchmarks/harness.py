@@ -1,8 +1,8 @@
-"""Ours and a peer, side by side in one run: interleaved, repeated, medians and their ratio.
+"""Ours and a peer, side by side in one run: interleaved and repeated; medians and their ratio.
 
 Machines are shared and noisy. A time by itself says little; the ratio of two times taken in turns says a lot. A virtual
 machine knows for how long its host withheld the processors ("steal"): a run that lost more than a little is repeated,
-ours or the peer's, whatever time it took. Nothing is done about memory: a host may take back memory that was free for a
+ours or the peer's, however long it took. Nothing is done about memory: a host may take back memory that was free for a
 while, and the next call that needs it, ours or the peer's, waits for it.
 """
 
@@ -39,11 +39,11 @@ class Row:
 
 TOLERATED = 0.02  # of the processors' time
 ATTEMPTS = 5
-LONGEST = 20.0  # seconds of a run that is worth doing again
+LONGEST = 20.0  # seconds of a run that is worth repeating
 
 
 def undisturbed(function: Callable[[], object]) -> float:
-    """Seconds of the first run that lost hardly anything to other machines on the host, or of the one that lost least.
+    """Seconds of the first run that lost hardly any time to other machines on the host, or of the one that lost least.
 
     >>> undisturbed(lambda: None) > 0
     True
@@ -59,7 +59,7 @@ def undisturbed(function: Callable[[], object]) -> float:
 
 
 def taken_away() -> float:
-    """Seconds of processor time that the host has given to others so far, where the system tells (Linux)."""
+    """Seconds of processor time that the host has given to others so far, where the system reports it (Linux)."""
     try:
         everything = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()
         return int(everything[8]) / os.sysconf("SC_CLK_TCK")
@@ -106,7 +106,7 @@ def machine() -> dict[str, str]:
     packages = {name: version(name) for name in names}
     about = {"python": platform.python_version(), "system": platform.system(), "cores": str(os.cpu_count())}
     if hasattr(os, "getloadavg"):
-        about["load"] = f"{os.getloadavg()[0]:.1f}"  # of other programs too: says how far to trust the times
+        about["load"] = f"{os.getloadavg()[0]:.1f}"  # of other programs too: shows how far to trust the times
     return about | packages
 
 

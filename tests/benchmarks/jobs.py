@@ -1,4 +1,4 @@
-"""One job done by us, with compiled loops and without, and by a peer: same answer, time in turns, peak memory.
+"""One job done by us, with compiled loops and without, and by a peer: same answer, times taken in turns, peak memory.
 
 Each time is taken with the threads that the linear algebra uses by default, and again with one.
 """
@@ -25,7 +25,7 @@ Measured = dict[str, Any]
 
 
 class Differ(AssertionError):
-    """Two sides that give different answers: their times say nothing."""
+    """Two sides give different answers, so their times mean nothing."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ class Task:
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be measured, for which goal; `build(size)` makes the data, and a small one for warming up."""
+    """What is measured, and the goal; `build(size)` makes the data, and small data for warming up."""
 
     name: str
     peer: str
     build: Callable[[int], Task]
     size: int
     tolerance: float  # on Task.difference
-    goal: tuple[float, float | None]  # peer / ours, with compiled loops and without; None: there are none for it
+    goal: tuple[float, float | None]  # peer / ours, with compiled loops and without; None if it has no compiled loops
     repeats: int = 7
     peer_repeats: int | None = None  # for peers that take long
     one_thread: bool = True
@@ -71,7 +71,7 @@ def way(*, compiled: bool, threads: int | None = None) -> Iterator[None]:
 
 
 def measure(job: Job) -> Measured:
-    """Check that all give the same answer, then time them in turns."""
+    """Check that all sides give the same answer, then time them in turns."""
     task = job.build(job.size)
     ways = [True, False] if job.goal[1] is not None else [False]
     wanted = task.peer()
@@ -111,7 +111,7 @@ def _in_turns(job: Job, task: Task, ways: list[bool], threads: int | None) -> Me
                 times["peer"].append(undisturbed(task.peer))
     found: Measured = {name: {"median": statistics.median(t), "best": min(t)} for name, t in times.items()}
     for name in found.keys() - {"peer"}:
-        # Of neighbouring runs where there are as many of the peer's; else of its median.
+        # Ratios of neighbouring runs where the peer has as many; otherwise ratios to its median.
         peer = times["peer"] if len(times["peer"]) == job.repeats else [found["peer"]["median"]] * job.repeats
         ratios = np.array(peer) / np.array(times[name])
         found[name]["ratio"] = float(np.median(ratios))
@@ -119,7 +119,7 @@ def _in_turns(job: Job, task: Task, ways: list[bool], threads: int | None) -> Me
     return found
 
 
-# ---------------------------------------------------------------- memory, each side in a process of its own
+# ---------------------------------------------------------------- memory, each side in a separate process
 
 
 def peak_memory(name: str, side: str) -> float:
@@ -131,7 +131,7 @@ def peak_memory(name: str, side: str) -> float:
 
 def peak_here(name: str, side: str) -> float:
     job = next(job for job in importlib.import_module("tests.benchmarks.bench_peers").JOBS if job.name == name)
-    # Warmed up, so that imports and what numba has compiled do not count.
+    # Warmed up, so that imports and numba's compiled code do not count.
     getattr(job.build(1000), side)()
     task = job.build(job.size)
     with open("/proc/self/clear_refs", "w", encoding="ascii") as reset:
@@ -152,7 +152,7 @@ def _status(line: str) -> float:
 
 
 def limits() -> dict[str, float]:
-    """Rates of this machine with all its threads: products, memory, exponentials. The best of a few."""
+    """Rates of this machine with all its threads, each the best of a few: products, memory, exponentials."""
     from kernelcourse._engine import gram as tiles
     from kernelcourse._engine import threads as fast
 

@@ -1,4 +1,4 @@
-"""Jobs beyond n² in names that have not changed: `before.py` runs this file in each of the revisions it compares."""
+"""Jobs beyond n², using only names that have not changed: `before.py` runs this file in each revision it compares."""
 
 from __future__ import annotations
 

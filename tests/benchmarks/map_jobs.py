@@ -1,4 +1,4 @@
-"""The jobs of the map as data: for each a grid of cells, and how ours and the peer do one of them.
+"""The jobs of the map as data: for each, a grid of cells, and how our side and the peer compute one of them.
 
 No cell was chosen for its result: they are all combinations of what users vary, up to the sizes that fit. A builder
 takes one cell's parameters and returns a `Cell`: two calls, and a function that compares the two answers. Packages that
@@ -30,7 +30,7 @@ class Cell:
     ours: Callable[[], Any]
     peer: Callable[[], Any]
     verdict: Callable[[Any, Any], Verdict]
-    others: dict[str, Callable[[], Any]] = field(default_factory=dict)  # by package: what else does the peer's job
+    others: dict[str, Callable[[], Any]] = field(default_factory=dict)  # by package: other ways to do the peer's job
 
 
 ON_OBJECTS = ("as installed", "1 thread", "without numba", "first call")
@@ -46,7 +46,7 @@ class Job:
 
 
 def optional(module: str) -> Any:
-    """A package that need not be installed; None where it is not, or where it does not load."""
+    """A package that need not be installed; None if it is missing or does not load."""
     try:
         return import_module(module)
     except (ImportError, OSError):
@@ -65,7 +65,7 @@ _dtype = ContextVar("dtype", default="float64")
 
 @contextmanager
 def given_as(dtype: str) -> Iterator[None]:
-    """Within it both sides get their points in this precision."""
+    """Within this context, both sides get their points in this precision."""
     before = _dtype.set(dtype)
     try:
         yield
@@ -98,7 +98,7 @@ def function(n: int, d: int, shape: str = "plain") -> np.ndarray:
 
 
 def labels(kind: str, n: int, d: int, shape: str) -> np.ndarray:
-    """Two classes: a clear border, one label in ten wrong, or coin tosses for a third of the points."""
+    """Two classes: a clear border, one wrong label in ten, or random labels for a third of the points."""
     rng, f = np.random.default_rng(1), function(n, d, shape)
     wrong = {"separable": 0.0, "noisy": 0.1, "hard": 0.33}[kind]
     return np.where((f > np.median(f)) ^ (rng.uniform(size=n) < wrong), 1, -1)
@@ -113,7 +113,7 @@ def many_labels(n: int, d: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def width(d: int, shape: str = "plain") -> float:
-    """The median distance between points, which is what users are told to start from."""
+    """The median distance between points, which users are advised to start from."""
     from scipy.spatial.distance import pdist
 
     return float(max(np.median(pdist(points(200, d, shape))), 1e-3))
@@ -314,7 +314,7 @@ def neighbours(n: int, d: int, shape: str) -> Cell:
 
     X, y, Z = given(points(n, d, shape)), labels("noisy", n, d, shape), given(points(n // 2, d, shape, seed=7))
     ours, peer = kc.KernelNeighbors(kc.Gaussian(1.0), kappa=5).fit(X, y), KNeighborsClassifier(5).fit(X, y)
-    # Among points that occur twice, which of the equally near ones count is a matter of taste.
+    # Among points that occur twice, it is arbitrary which of the equally near ones count.
     return Cell(lambda: ours.predict(Z), lambda: peer.predict(Z), same(0.85 if shape == "duplicated" else 0.999))
 
 
@@ -403,7 +403,7 @@ def graphs(kernel: str, data: str, n: int) -> Cell:
         return Cell(lambda: kc.WeisfeilerLehman(3)(objects), lambda: peer().fit_transform(graphs), close(1e-12))
 
     def verdict(ours: np.ndarray, peer: np.ndarray) -> Verdict:
-        """The peer counts every path in both directions, so paths between like ends weigh 4 and others 2."""
+        """The peer counts every path in both directions, so paths between equal ends have weight 4 and others 2."""
         counted = (kc.ShortestPath().counts(graph).items() for graph in objects)
         like = count_matrix([{part: count for part, count in parts if part[0] == part[2]} for parts in counted])
         return close(1e-12)(2 * ours + 2 * like @ like.T, peer)
@@ -440,7 +440,7 @@ def leave_one_out(n: int, d: int, shape: str) -> Cell:
 
 
 def perceptron(data: str, n: int, d: int) -> Cell:
-    """No package has it: the peer is the loop of the lecture that keeps its scores, in numpy."""
+    """No package has this algorithm: the peer is the lecture's loop in numpy, with the scores kept."""
     y, K = labels(data, n, d, "plain").astype(float), kc.Gaussian(width(d))(points(n, d))
 
     def peer() -> np.ndarray:
