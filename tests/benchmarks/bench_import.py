@@ -1,4 +1,4 @@
-"""Start-up: `import kernelcourse` against the `import scipy.linalg` that it needs. The goal is a ratio of 1.5 at most."""
+"""Start-up: `import kernelcourse` against the `import scipy.linalg` that it needs. The goal is a ratio up to 1.5."""
 
 from tests.benchmarks.harness import Row, compare, fresh_python
 

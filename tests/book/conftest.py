@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run_build(root: Path, *arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run book/build.py of a course."""
+    """Run a course's book/build.py."""
     command = [sys.executable, str(root / "book/build.py"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False, env=env)
 
@@ -26,7 +26,7 @@ def build():
 
 @pytest.fixture(scope="session")
 def html(tmp_path_factory) -> Path:
-    """The whole book, built or brought up to date once a test run: a copy, which a later `make book` does not touch."""
+    """The whole book, built or updated once per test run: a copy, which a later `make book` does not touch."""
     base = tmp_path_factory.getbasetemp()
     copy = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "book"
     failed = copy.with_suffix(".failed")

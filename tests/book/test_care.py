@@ -1,4 +1,4 @@
-"""Where the lectures need care: what an item says, in which reading it is right, what goes wrong, where it is shown."""
+"""Where the lectures need care: what each item states, when it is right, what goes wrong, and where it is shown."""
 
 import re
 from pathlib import Path

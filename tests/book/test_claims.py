@@ -1,14 +1,14 @@
-"""Sentences that compare, and numbers in prose, are held: by an assertion close by or by a written reason.
+"""Sentences that compare, and numbers in prose, are backed: by an assertion nearby or by a written reason.
 
 A *claim* is a paragraph, a list item, a caption or an alternative text with a comparing word or a typed decimal
-number. It is held if
+number. It is backed if
 
 - a code cell of the same subsection, from one heading to the next, has an `assert`,
 - or its numbers come from the cells, by `{glue}`,
 - or a comment `% holds: the reason` stands directly below it (below a list, for all its items; below a cell, for its
   caption and its alternative text).
 
-Definitions, theorems and proofs hold themselves; so do aims ("What you will be able to do") and tables.
+Definitions, theorems and proofs need no backing; nor do aims ("What you will be able to do") and tables.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ class Claim:
 
 @dataclass
 class Reader:
-    """Goes through a page line by line and gathers its claims, one subsection after the other."""
+    """Goes through a page line by line and gathers its claims, subsection by subsection."""
 
     lines: list[str]
-    number: int = 0  # of lines read
+    number: int = 0  # number of lines read
     fences: list[str] = field(default_factory=list)
     current: Claim | None = None
-    recent: list[Claim] = field(default_factory=list)  # what a `% holds:` that follows would hold
+    recent: list[Claim] = field(default_factory=list)  # what a `% holds:` that follows would back
     subsection: list[Claim] = field(default_factory=list)
     asserted: bool = False
 
@@ -178,7 +178,7 @@ def unheld(text: str) -> list[tuple[int, list[str]]]:
 def test_claims_are_held(page):
     found = unheld((ROOT / f"{page}.md").read_text(encoding="utf-8"))
     listed = "\n".join(f"{page}.md:{line}: {', '.join(words)}" for line, words in found)
-    assert not found, f"nothing holds these claims: assert them, or write `% holds: why` below\n{listed}"
+    assert not found, f"nothing backs these claims: assert them, or write `% holds: why` below\n{listed}"
 
 
 CELL = "```{code-cell} python3\n%s\n```\n"
@@ -199,7 +199,7 @@ CLAIM = "The first is nearly as good\nas the second.\n"
         (CLAIM + "\n## Next\n\n" + CELL % "assert True", [1]),
         (CLAIM + "% holds:\n", [1]),
         (CLAIM + "\nAnother paragraph.\n% holds: proved in the section before\n", [1]),
-        # held, or no claim
+        # backed, or not a claim
         (CLAIM + "\n" + CELL % "assert True", []),
         (CELL % "assert True" + "\n" + CLAIM, []),
         (CLAIM + "% holds: proved in the section before\n", []),

@@ -1,4 +1,4 @@
-"""The figures of the built book: their colours, and their forms for phones and for the dark."""
+"""The figures of the built book: their colours, and their forms for phones and for dark mode."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ dark, narrow = load("book/_ext/coursebook/dark.py"), load("book/notebook/narrow.
 
 
 def contrast(a, b, opacity: float = 1.0) -> float:
-    """WCAG's contrast of a colour on a ground."""
+    """WCAG's contrast of a colour against a background."""
 
     def luminance(rgb):
         linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
@@ -50,7 +50,7 @@ def contrast(a, b, opacity: float = 1.0) -> float:
 
 
 class Pictures(HTMLParser):
-    """The pictures of a page: for each the address on a phone and that on a desk."""
+    """The pictures of a page: for each, its address on a phone and on a desktop."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ def pictures(html) -> list[tuple[Path, dict[str, str]]]:
 
 @pytest.fixture(scope="module")
 def drawings(pictures) -> dict[str, ElementTree.Element]:
-    """Every form of every figure by its file's name."""
+    """Every form of every figure, by file name."""
     files = {(page.parent / p[form]).resolve() for page, p in pictures for form in ("phone", "desk") if form in p}
     return {file.name: ElementTree.parse(file).getroot() for file in sorted(files)}
 
@@ -93,7 +93,7 @@ def groups(element: ElementTree.Element, names: str):
 
 
 def lines(drawing: ElementTree.Element):
-    """Colour and opacity of every line that shows data: neither ticks, grids, frames nor hatchings."""
+    """Colour and opacity of every line that shows data, without ticks, grids, frames and hatching."""
     around = {id(part) for group in groups(drawing, "matplotlib.axis|xtick|ytick") for part in group.iter()}
     for group in groups(drawing, "line2d|LineCollection|QuadContourSet"):
         for path in group.iter(f"{SVG}path"):
@@ -186,7 +186,7 @@ def test_a_map_keeps_its_colours_in_the_dark(tmp_path):
 
 @pytest.fixture
 def shape():
-    """The rows and columns in which a figure's panels stand."""
+    """The rows and columns in which a figure's panels are arranged."""
 
     def of(figure):
         places = [ax.get_subplotspec() for ax in figure.axes]
@@ -288,7 +288,7 @@ def page(html, new_window):
 
 
 def wait_for_form(page, form: str) -> None:
-    """Wait until the first figure is shown in this form: a browser takes another file in its own time."""
+    """Wait until the first figure is shown in this form: a browser may take a while to switch files."""
     image = page.locator("picture.figure img >> visible=true").first
     image.scroll_into_view_if_needed()
     there = """([image, form]) => image.complete && image.naturalWidth > 0
@@ -338,7 +338,7 @@ def test_back_to_the_top_can_be_read_and_covers_no_text(page):
     page.set_viewport_size({"width": 390, "height": 844})
     button = page.locator("#pst-back-to-top")
     scroll = "(place) => { scrollTo({ top: place, behavior: 'instant' }); return new Promise(requestAnimationFrame) }"
-    for place in [4000, 3000] * 40:  # the theme shows it to those who scroll back
+    for place in [4000, 3000] * 40:  # the theme shows it to readers who scroll back
         page.evaluate(scroll, place)
         if button.is_visible():
             break

@@ -1,4 +1,4 @@
-"""The home page: what it counts, the sentence of each part, and the map of what needs what."""
+"""The home page: its numbers, the sentence for each part, and the map of prerequisites."""
 
 import importlib
 import re
@@ -47,7 +47,7 @@ def test_the_map_has_every_section_and_its_arrows_are_what_the_sections_need(cou
     nodes = home.read_map(block("book-map"), contents.read_sections(ROOT))
     rows = {node.name: node.row for node in nodes}
     arrows = home.arrows(nodes, needed)
-    assert arrows and all(rows[start] < rows[end] for start, end in arrows), "an arrow leads down the page"
+    assert arrows and all(rows[start] < rows[end] for start, end in arrows), "an arrow must lead down the page"
     behind = {node.name: {node.name} for node in nodes}
     for node in sorted(nodes, key=lambda node: node.row):
         behind[node.name].update(*(behind[start] for start, end in arrows if end == node.name))

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Page(HTMLParser):
-    """What the tests ask of a page: its identifiers, its links and its images."""
+    """What the tests need to know about a page: its identifiers, its links and its images."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ def test_identifiers_are_unique_on_a_page(pages):
 def test_images_say_what_they_show(pages):
     for path, page in pages.items():
         for image in page.images:
-            if "logo__image" in image.get("class", ""):  # beside the title in words: nothing to add
+            if "logo__image" in image.get("class", ""):  # beside the title, which already says it in words
                 assert image["alt"] == ""
             else:
                 assert len(image["alt"].split()) >= 4, f"{path.name}: {image}"
@@ -100,7 +100,7 @@ def test_bibliography_lists_every_entry(html):
 
 
 def test_nothing_needs_a_network(html):
-    """Style sheets and scripts that pages load fetch nothing from elsewhere."""
+    """The style sheets and scripts that pages load fetch nothing from other hosts."""
     for path in sorted(html.rglob("*.css")):
         assert not re.search(r"(url\(|@import\s+)[\"']?(https?:)?//", path.read_text(encoding="utf-8")), path.name
 
@@ -110,12 +110,12 @@ def test_exercise_notebooks_are_no_pages(html):
 
 
 def test_punctuation_stays_with_its_formula(html):
-    """After an inline formula a line may break, and a comma would stand alone."""
+    """A line may break after an inline formula, and a comma would then stand alone."""
     alone = re.compile(r"</span></span></span></span>[,.;:!?)]")
     formulas = 0
     for path in sorted(html.glob("book/**/*.html")):
         article = path.read_text(encoding="utf-8").partition("<article")[2]
-        text = article.partition("</article>")[0]  # the contents beside it are short lines
+        text = article.partition("</article>")[0]  # the table of contents beside it has short lines
         formulas += text.count('<span class="beside">')
         assert not alone.search(text), f"{path.name}: {alone.search(text)}"
     assert formulas > 1000

@@ -1,4 +1,4 @@
-"""How the pages look: a picture at least every two screens, letters that can be read, one role in one colour."""
+"""How the pages look: a picture at least every two screens, text that can be read, one colour per role."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SHOWN = """() => {
   return { pictures: pictures.map((box) => place(box.closest("figure") ?? box)), end: place(questions)[0] };
 }"""
 
-# All figures to drag have been set up, and nothing is left to draw.
+# All figures to drag have been set up, and nothing remains to be drawn.
 DRAWN = """() => [...document.querySelectorAll(".lab")].every((box) => box.matches(".lab-live")) &&
   !document.querySelector("[data-pending~=picture]")"""
 
@@ -80,7 +80,7 @@ def test_no_two_screens_without_a_picture(html, desk, section):
 
 @pytest.fixture(scope="module")
 def drawings(html) -> dict[str, ElementTree.Element]:
-    """The pictures for the light by the names of their files, with their words, which matplotlib writes as comments."""
+    """The pictures for light mode by file name, with their words, which matplotlib writes as comments."""
     pages = [path.read_text(encoding="utf-8") for path in html.glob("book/**/*.html")]
     names = {name for page in pages for name in re.findall(r"_images/([\w-]+\.svg)", page) if "-dark" not in name}
     return {name: with_comments(html / "_images" / name) for name in sorted(names)}
@@ -105,7 +105,7 @@ def role(text: ElementTree.Element) -> dict | None:
 
 
 def entries(legend: ElementTree.Element):
-    """The colour of the line or mark beside each name of a legend."""
+    """The colour of the line or mark beside each name in a legend."""
     colour = None
     for part in legend:
         if part.get("id", "").startswith("text"):
@@ -120,7 +120,7 @@ def colour_of(text: ElementTree.Element) -> str:
 
 
 def test_what_has_a_role_has_its_colour(drawings):
-    """In a legend the line beside the name, elsewhere the name itself, where it is in the colour of a line."""
+    """In a legend this is the line beside the name; elsewhere it is the name itself, if it has the colour of a line."""
     lines, wrong, seen = {colour.lower() for colour in plots.SERIES}, [], set()
     for name, drawing in drawings.items():
         named = [entry for legend in groups(drawing, "legend") for entry in entries(legend)]
@@ -137,7 +137,7 @@ def test_what_has_a_role_has_its_colour(drawings):
 
 
 def test_letters_can_be_read_on_a_phone(drawings):
-    """Those of the form that a phone gets: the narrow one, where there is one. An index may be smaller."""
+    """The letters of the form that a phone gets: the narrow one, if there is one. An index may be smaller."""
     small = {}
     for name, drawing in drawings.items():
         stem = name.removesuffix(".svg")

@@ -118,7 +118,7 @@ def test_a_notebook_that_names_an_unknown_section_is_refused(exercises):
 
 @pytest.mark.parametrize("repository", ["", "https://github.com/me/course"])
 def test_below_the_minutes_a_page_leads_to_its_notebook_and_its_exercise(exercises, repository):
-    """With the repository's address there are the browser, Colab and Binder as well."""
+    """If the repository has an address, links to the browser, Colab and Binder are there as well."""
     page = "book/trick/svm"
     link = exercises.download_reference("", "Exercise 6", reftarget=f"/{exercises.read_exercise(ROOT, '06').path}")
     doctree = exercises.nodes.section()

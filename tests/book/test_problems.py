@@ -1,4 +1,4 @@
-"""The problems on paper: their files, their answers, and that no solution reaches the students' book."""
+"""The problems on paper: their files and their answers; no solution may reach the students' book."""
 
 from __future__ import annotations
 
@@ -135,13 +135,13 @@ def test_missing_file_is_refused_by_name(module, tmp_path):
 
 
 def plain(text: str) -> str:
-    """The words of a text, in HTML or in MyST: no tags, no formulas, no markup, no white space."""
+    """The words of a text in HTML or MyST, without tags, formulas, markup and white space."""
     text = re.sub(r'<span class="katex.*?</math>|<[^>]*>|\$[^$]*\$', "", text, flags=re.DOTALL)
     return re.sub(r"[^a-z]+", "", text.lower())
 
 
 def longest_sentence(text: str) -> str:
-    """The longest run of words of a text without a formula or markup between them."""
+    """The longest run of words in a text without a formula or markup between them."""
     return plain(max(re.split(r"\$+[^$]*\$+|[^\w\s,;:'’-]|[^\x00-\x7f]", text), key=len))
 
 

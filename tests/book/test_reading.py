@@ -1,4 +1,4 @@
-"""The EPUB: its pages keep their style sheets, their punctuation, and formulas that a reading device accepts."""
+"""The EPUB: its pages keep their style sheets, their punctuation, and formulas that an e-reader accepts."""
 
 from __future__ import annotations
 

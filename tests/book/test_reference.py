@@ -1,4 +1,4 @@
-"""The reference: its tables are complete and tell the truth, and every public name has a page."""
+"""The reference: its tables are complete and correct, and every public name has a page."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_table_of_estimators_tells_the_truth(pages, estimator):
 
 
 def test_table_of_algorithms_has_every_solver(pages):
-    """What takes a Gram matrix or features with targets, and gives weights or a fit, has its cost stated."""
+    """A function that takes a Gram matrix or features with targets and returns weights or a fit has its cost stated."""
     kinds = "_weights|_with_offset|_descent|_sgd|_newton|_cg|softmax|perceptron|_svm|_network"
     solves = re.compile(rf"({kinds})(_by_the_book)?$")
     missing = []

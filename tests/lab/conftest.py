@@ -1,4 +1,4 @@
-"""A browser with the interactive figures in it, opened from disk."""
+"""A browser with the interactive figures, opened from disk."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def windows(new_window):
 
 @pytest.fixture
 def figure(windows, folder):
-    """Open the page of a figure; a script's error fails the test that caused it."""
+    """Open the page of a figure; an error in a script fails the test that caused it."""
     pages, troubles = [], []
 
     def open_figure(name: str, fragment: str = "", **options):

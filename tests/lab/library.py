@@ -124,7 +124,7 @@ def perceptron(state: dict, facts: dict) -> None:
     assert facts["checks"] == checks
     epochs, rest = divmod(checks, n)
     alpha = kc.kernel_perceptron(K, y, max_epochs=epochs).alpha if epochs else np.zeros(n, dtype=int)
-    for i in range(rest):  # an epoch that is not over
+    for i in range(rest):  # an epoch that is not finished
         alpha[i] += y[i] * (K[i] @ (alpha * y)) <= 0
     assert facts["alpha"] == alpha.tolist()
     assert facts["mistakes"] == alpha.sum()

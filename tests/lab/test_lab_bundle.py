@@ -1,4 +1,4 @@
-"""The script of the interactive figures: its unit tests, its size, and how it gets into a page."""
+"""The script of the interactive figures: its unit tests, its size, and how a page includes it."""
 
 from __future__ import annotations
 

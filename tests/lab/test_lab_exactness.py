@@ -14,7 +14,7 @@ PROBLEMS = 50
 
 @pytest.fixture(scope="module")
 def compute(new_window, folder):
-    """`compute(body, problems)`: for each problem p what a JavaScript expression of p and of `lab` gives."""
+    """`compute(body, problems)` gives, for each problem p, the value of a JavaScript expression in p and `lab`."""
     page = new_window().new_page()
     page.goto((folder / "dual.html").as_uri())
 
@@ -27,7 +27,7 @@ def compute(new_window, folder):
 
 
 def random_kernels(rng):
-    """A kernel as the library and as the page know it."""
+    """The same kernel for the library and for the page."""
     sigma, degree = float(rng.uniform(0.3, 2)), int(rng.integers(1, 5))
     return [
         (kc.Gaussian(sigma), {"kind": "gaussian", "sigma": sigma}),
@@ -246,5 +246,5 @@ def test_differences_and_distances_and_their_counterexamples(compute):
             value = a @ k(np.array(mine["found"]["points"])[:, None]) @ a
             assert value < 0
             assert value == pytest.approx(mine["found"]["value"], rel=1e-6)
-        else:  # (1 + x x')^2 less 1 or x x' is a kernel, though no rule says so
+        else:  # (1 + x x')^2 minus 1 or minus x x' is a kernel, though no rule says so
             assert recipe["start"] == "square" and recipe["steps"][0][1] in ("one", "linear")

@@ -1,4 +1,4 @@
-"""The interactive figures as a reader uses them: mouse, touch, keyboard, links, dark, phone, and what can go wrong."""
+"""The interactive figures as a reader uses them: mouse, touch, keyboard, links, dark mode, phones, mishaps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = sorted(LAB.STARTS)
 DESK = {"viewport": {"width": 800, "height": 900}}  # as wide as the text of the book on a screen of 1400 pixels
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-# The figure has listened for longer, so that it has heard when this promise is kept.
+# The figure's listener is older, so it has run by the time this promise resolves.
 GO_TO = """(hash) => new Promise((done) => {
   window.addEventListener("hashchange", done, { once: true });
   location.hash = hash;
@@ -39,7 +39,7 @@ READ = """(name) => {
   }
   return seen;
 }"""
-# Press a button again and again, each time with the picture finished: all states and facts.
+# Press a button repeatedly, each time after the picture is finished: all states and facts.
 PRESS = """([name, label, times]) => {
   const lab = kernelLab.figures[name];
   const button = [...lab.root.querySelectorAll("button")].find((each) => each.textContent === label);
@@ -53,7 +53,7 @@ PRESS = """([name, label, times]) => {
 }"""
 
 
-# Pause once there were a hundred epochs. A test that is told so and presses then may come after the last epoch.
+# Pause after a hundred epochs. A test that waits for that and then presses may be later than the last epoch.
 PAUSE = """() => {
   if (!/Epoch \\d{3}/.test(document.querySelector(".lab-note").textContent)) return false;
   [...document.querySelectorAll("button")].find((each) => each.textContent === "Pause").click();
@@ -63,7 +63,7 @@ PAUSE = """() => {
 
 def wait(page, *, until_there_is_no: str) -> None:
     """Wait until the figures say that nothing of the kind is pending: a picture, or an address to be saved."""
-    page.evaluate(FRAMES)  # what the last event has asked for, and the first look at the size
+    page.evaluate(FRAMES)  # what the last event requested, and the first measurement of the size
     page.wait_for_function("(kind) => !document.querySelector(`[data-pending~=${kind}]`)", arg=until_there_is_no)
 
 
@@ -86,7 +86,7 @@ def saved(page) -> str:
 
 
 def read(page, name: str) -> dict:
-    """State and facts of the picture, which the library has confirmed."""
+    """The state and the facts of the picture, which the library has confirmed."""
     wait(page, until_there_is_no="picture")
     seen = page.evaluate(READ, name)
     HOLDS[name](**seen)
@@ -99,16 +99,16 @@ def middle(handle) -> tuple[float, float]:
 
 
 def a_handle(page):
-    """The third one, where there are three."""
+    """The third handle, if there are three."""
     handles = page.locator(".lab-handle")
     return handles.nth(min(2, handles.count() - 1))
 
 
 def tap_until(button, condition) -> None:
-    """Tap until it has worked. On a busy machine the finger leaves late, which makes a long press of a tap."""
+    """Tap until it has worked. On a busy machine the finger lifts late, which turns a tap into a long press."""
     for _ in range(40):
         button.tap()
-        for _ in range(100):  # the browser makes a click of a tap in its own time
+        for _ in range(100):  # the browser may take a while to turn a tap into a click
             if condition():
                 return
             button.page.wait_for_timeout(50)
@@ -116,7 +116,7 @@ def tap_until(button, condition) -> None:
 
 
 def drag_by_touch(page, handle, x: float, y: float) -> None:
-    """Drag until it is there: a finger that a busy machine moves late makes a long press, too."""
+    """Drag until it is there: a finger that a busy machine moves late also makes a long press."""
     client = page.context.new_cdp_session(page)
     for _ in range(40):
         for kind, at in [("touchStart", middle(handle)), ("touchMove", (x + 10, y + 20)), ("touchMove", (x, y))]:
@@ -158,7 +158,7 @@ def test_mouse_keyboard_undo_link_and_reset_agree_with_the_library(figure, name)
     address = saved(page)
     assert address.startswith(f"#lab-{name}=")
 
-    focused = page.locator(".lab-handle:focus")  # go on by keyboard
+    focused = page.locator(".lab-handle:focus")  # continue by keyboard
     page.keyboard.press("Shift+ArrowLeft")
     moved = read(page, name)
     assert moved not in (first, dragged)
@@ -173,7 +173,7 @@ def test_mouse_keyboard_undo_link_and_reset_agree_with_the_library(figure, name)
     assert read(page, name) == first
     assert saved(page) == ""
 
-    page.goto(page.url.partition("#")[0] + address)  # the link brings the state back, also after a reload
+    page.goto(page.url.partition("#")[0] + address)  # the link restores the state, even after a reload
     page.reload()
     assert read(page, name) == dragged
     assert page.locator(".lab-foot a").get_attribute("href") == f"#lab-{name}=" or saved(page) == address
@@ -197,7 +197,7 @@ def test_mouse_keyboard_undo_link_and_reset_agree_with_the_library(figure, name)
         assert "NaN" not in note(page)
 
 
-# What each button does to a state. `at` is the point that was chosen last.
+# What each button does to a state. `at` is the last point that was chosen.
 def _add(state, at):
     low, high = ({"hero": ((-10, 10), (-0.8, 1.6))}).get(state["figure"]) or state["window"]
     state["points"].append([sum(low) / 2, sum(high) / 2, int(state.get("adding", 0))])
@@ -238,7 +238,7 @@ def _smallest(state, at):
 
 @cache
 def _run(points, sigma):
-    """The checks that are mistakes, in the order in which the library makes them, and the checks of the whole run."""
+    """The checks that find mistakes, in the library's order, and the number of checks in the whole run."""
     data = np.array(points)
     y = data[:, 2].astype(int)
     K = kc.Gaussian(sigma)(data[:, :2])
@@ -297,7 +297,7 @@ BUTTONS = {
 
 @pytest.mark.parametrize("name", [name for name in NAMES if BUTTONS[name]])
 def test_every_button_twenty_times_does_what_the_library_does(figure, name):
-    smaller = {"svm": fragment("svm", LAB.STARTS["svm"]()["points"][:40])}  # all is computed again after each press
+    smaller = {"svm": fragment("svm", LAB.STARTS["svm"]()["points"][:40])}  # everything is recomputed after each press
     smaller["playground"] = fragment("playground", LAB.STARTS["playground"]()["xor"][:24], data="xor", units=2)
     page = figure(name, smaller.get(name, ""), reduced_motion="reduce")
     page.add_script_tag(content=f"const read = {READ};")
@@ -335,7 +335,7 @@ def test_every_button_twenty_times_does_what_the_library_does(figure, name):
 
 
 def same(one, other) -> bool:
-    """Equal states: points to the three digits that a link keeps."""
+    """Whether states are equal, with points to the three digits that a link keeps."""
     if isinstance(one, list):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, dict):
@@ -344,7 +344,7 @@ def same(one, other) -> bool:
 
 
 def _solved(name):
-    """For each challenge the address of a state that solves it."""
+    """For each challenge, the address of a state that solves it."""
     points = copy.deepcopy(LAB.STARTS[name]().get("points", []))
     if name == "dual":
         points[5][1] = 1.45
@@ -377,7 +377,7 @@ def test_challenges_are_open_at_first_and_the_figure_sees_when_they_are_solved(f
     for number, address in enumerate(_solved(name)):
         if (
             name == "votes" and number == 0
-        ):  # by keyboard: x' goes to where the votes cancel, 0.004 at most between steps
+        ):  # by keyboard: x' moves to where the votes cancel, 0.004 at most between steps
             page.locator(".lab-handle[aria-label='x′']").focus()
             for _ in range(100):
                 if verdicts(page)[0]:
@@ -491,7 +491,7 @@ def test_a_press_in_the_landscape_goes_there(figure):
 
 
 def test_the_box_takes_number_and_place_of_its_static_figure(figure, folder):
-    """As the book writes it: words in the box, a static figure that the box replaces, a link to a state in the text."""
+    """As in the book: words in the box, a static figure that the box replaces, a link to a state in the text."""
     text = (folder / "dual.html").read_text(encoding="utf-8")
     twin = '<figure id="fig-dual-fits"><p><span class="caption-number">Fig. 2.1 </span>static</p></figure>'
     box = LAB.opening("dual", "fig-dual-fits") + '<div class="lab-invite"><p>Pull one point away.</p></div></div>'

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.book.conftest import html  # noqa: F401 - the book that the site stands beside
+from tests.book.conftest import html  # noqa: F401 - the book that the site is placed beside
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -41,7 +41,7 @@ def site(builder):
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Python's own server, which counts what it sends."""
+    """Python's own server, counting what it sends."""
 
     def log_message(self, *_):
         pass
@@ -53,7 +53,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(folder):
-    """A server of a folder, on a port of its own; its `address` is that of the folder."""
+    """A server for a folder, on its own port; its `address` is that of the folder."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
     server.sent = 0
     server.address = f"http://127.0.0.1:{server.server_port}"

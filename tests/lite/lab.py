@@ -10,7 +10,7 @@ from tests.conftest import PATIENCE
 
 NOTEBOOK = "jupyterapp.shell.currentWidget"
 READY = f"() => window.jupyterapp && {NOTEBOOK}?.context?.isReady && {NOTEBOOK}.content.widgets.length > 1"
-# Cells far from the middle of the page are not on it: what a cell says is read from the notebook itself.
+# Cells far from the middle of the page are not rendered: a cell's output is read from the notebook itself.
 CELLS = f"() => {NOTEBOOK}.content.model.toJSON().cells"
 WRITE = f"([number, text]) => {NOTEBOOK}.content.model.cells.get(number).sharedModel.setSource(text)"
 CHOOSE = f"(number) => {{ {NOTEBOOK}.content.activeCellIndex = number; {NOTEBOOK}.content.deselectAll(); }}"
@@ -46,7 +46,7 @@ class Lab:
         self.ready()
 
     def ready(self) -> None:
-        """Wait for the notebook and for its session; Python itself still starts, and cells wait for it."""
+        """Wait for the notebook and its session; Python itself is still starting, and cells wait for it."""
         self.page.wait_for_function(READY)
         self.page.evaluate(f"() => {NOTEBOOK}.sessionContext.ready")
 
@@ -57,7 +57,7 @@ class Lab:
         self.page.evaluate(WRITE, [number, text])
 
     def run(self, number: int) -> list[dict[str, Any]]:
-        """Run a cell to its end and return its outputs."""
+        """Run a cell to completion and return its outputs."""
         self.page.evaluate(CHOOSE, number)
         self.page.evaluate(RUN)
         return self.cells()[number].get("outputs", [])
@@ -68,7 +68,7 @@ class Lab:
         self.page.evaluate("() => { jupyterapp.commands.execute('notebook:run-cell'); }")
 
     def run_new(self, text: str) -> list[dict[str, Any]]:
-        """Run a text in a new cell at the end."""
+        """Run code in a new cell at the end."""
         self.page.evaluate(ADD)
         number = len(self.cells()) - 1
         self.write(number, text)
@@ -87,7 +87,7 @@ class Lab:
 
 
 def text(outputs: list[dict[str, Any]]) -> str:
-    """All that outputs say, as plain text."""
+    """Everything in the outputs, as plain text."""
     said = []
     for output in outputs:
         words = output.get("text") or output.get("data", {}).get("text/plain") or output.get("evalue", "")

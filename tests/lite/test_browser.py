@@ -40,7 +40,7 @@ check(gram_matrix=gram_matrix)
 
 
 def sample(chosen: list[Answer]) -> list[Answer]:
-    """Of an assignment: every right answer, one usual mistake and one stub. `make lite-test` tries them all."""
+    """A sample of an assignment: every right answer, one usual mistake and one stub. `make lite-test` tries all."""
     right = [answer for answer in chosen if answer.kind == "right"]
     mistakes = [answer for answer in chosen if answer.kind not in ("right", "stub")]
     return [*right, mistakes[len(mistakes) // 2], next(answer for answer in chosen if answer.kind == "stub")]
@@ -49,7 +49,7 @@ def sample(chosen: list[Answer]) -> list[Answer]:
 def in_digits_that_count(said: list[list[str]]) -> list[list[str]]:
     """Verdicts with their decimal numbers cut to six digits.
 
-    The last digits differ between processors, and a number near zero has no others.
+    The last digits differ between processors, and a number near zero has only those.
     """
 
     def cut(match: re.Match[str]) -> str:
@@ -95,7 +95,7 @@ def lab(new_window):
 
 
 def start_from_the_book(lab: Lab, server) -> None:
-    """From a section to the notebook, whose first cell works; no more is sent for it than was promised."""
+    """Go from a section to the notebook, whose first cell works; no more is sent for it than was promised."""
     lab.page.goto(f"{server.address}/course/2027/book/dual/representation.html")
     assert not any("/lite/" in url for url in lab.requests), "reading loads nothing of the site"
     server.sent = 0
@@ -109,7 +109,7 @@ def start_from_the_book(lab: Lab, server) -> None:
 
 
 def solve(lab: Lab) -> None:
-    """Write every answer and run every cell: all is right, and cells that draw say one line."""
+    """Write every answer and run every cell: everything is right, and cells that draw print one line."""
     solution = {grade_meta(c).get("grade_id"): c.source for c in read_source(HERE.sources(ASSIGNMENT)[0]).cells}
     cells = lab.cells()
     assert "File › Download" in "".join(cells[0]["source"])
@@ -156,7 +156,7 @@ def test_an_exercise_from_the_book_to_the_grade(lab, together, shared_folder, tm
 
 
 def graded(handed_in: Path, shared: Path, folder: Path) -> tuple[dict[str, float], dict[str, float]]:
-    """The points of a notebook and those that it can get, without what is graded by hand."""
+    """The points of a notebook and the points possible, without what is graded by hand."""
     with graded_course(HERE, ASSIGNMENT, shared / f"graded-{ASSIGNMENT}") as known:
         shutil.copytree(known.course.root, folder)
     place = folder / "submitted" / "browser" / ASSIGNMENT
@@ -178,7 +178,7 @@ def graded(handed_in: Path, shared: Path, folder: Path) -> tuple[dict[str, float
 
 
 def words_of(context, address: str) -> str:
-    """The alert of a page of the site, which axe finds nothing wrong with."""
+    """The alert on a page of the site; axe must find no fault with the page."""
     page = context.new_page()
     page.goto(address)
     alert = page.get_by_role("alert")

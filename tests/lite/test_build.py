@@ -1,4 +1,4 @@
-"""The site of the exercises: what it is made of, and that it is whole."""
+"""The site of the exercises: what it is made of, and that it is complete."""
 
 from __future__ import annotations
 
@@ -235,10 +235,10 @@ def test_the_address_of_the_repository_is_what_the_first_cell_installs_from(tmp_
 
 
 def fetched(app, path):
-    """The status and the text that an ASGI application answers with."""
+    """The status and the text with which an ASGI application answers."""
     sent = []
 
-    async def receive():  # the client neither says more nor goes away
+    async def receive():  # the client neither sends more nor disconnects
         await asyncio.Event().wait()
 
     async def send(message):
@@ -267,7 +267,7 @@ def test_the_server_has_the_book_and_leaves_the_site_as_it_is(tmp_path):
         port = other.getsockname()[1]
         with pytest.raises(SystemExit, match=rf"port {port} cannot be used .*: end the program that uses it"):
             server.check_port(port)
-    assert server.PORT == 8421, "another port, and students no longer find what they saved"
+    assert server.PORT == 8421, "with another port, students no longer find what they saved"
 
 
 STANDIN = """

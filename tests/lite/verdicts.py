@@ -15,7 +15,7 @@ from kernelcourse.course.notebooks import read_source
 
 @dataclass(frozen=True)
 class Answer:
-    """A text that defines a piece, in words of a student."""
+    """Code that defines a piece, as a student would write it."""
 
     stem: str
     piece: str
@@ -24,7 +24,7 @@ class Answer:
 
 
 def answers(course: Course, assignment: str) -> Iterator[Answer]:
-    """All answers of an assignment that the course knows of."""
+    """All known answers to an assignment."""
     import nbformat
 
     (source,) = course.sources(assignment)
@@ -45,15 +45,16 @@ def grade_id(cell: Any) -> str:
 
 
 def written(notebook: Any) -> list[str]:
-    """The cells for code that students fill in."""
+    """The code cells that students fill in."""
     cells = (cell for cell in notebook.cells if cell.cell_type == "code")
     return [cell.source for cell in cells if cell.metadata.get("nbgrader", {}).get("solution")]
 
 
 def verdicts(asked: list[list[str]], function: Callable[[str, str], Any]) -> list[list[str]]:
-    """What the check says to each answer, given as [stem, piece, kind, source]; `function` makes it callable.
+    """What the check says about each answer, given as [stem, piece, kind, source]; `function` makes it callable.
 
-    The verdict with the catalogue's hint at once, as in feedback; the mistake; and what a notebook says first and last.
+    This is the verdict with the catalogue's hint at once, as in feedback; the mistake; and what a notebook says first
+    and last.
     """
     from dataclasses import replace
 
@@ -69,7 +70,7 @@ def verdicts(asked: list[list[str]], function: Callable[[str, str], Any]) -> lis
 
 
 def defined(source: str, name: str) -> Any:
-    """The function that a text defines, as a cell would: errors can show its lines."""
+    """The function that some code defines, as a cell would define it: errors can show its lines."""
     import linecache
 
     file = f"<ipython-input-{len(linecache.cache)}>"

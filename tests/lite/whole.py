@@ -1,4 +1,4 @@
-"""What takes too long for `make test`: every answer of every exercise, in three places. `make lite-test` runs it."""
+"""What takes too long for `make test`: every answer to every exercise, in three places. `make lite-test` runs it."""
 
 from __future__ import annotations
 
