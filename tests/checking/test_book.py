@@ -1,4 +1,4 @@
-"""Links from hints to the book: every place is there, and without an address there is no link."""
+"""Links from hints to the book: every target exists, and without an address there is no link."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What every catalogue must hold: right answers pass, each usual mistake fails and gets its own hint."""
+"""What every catalogue must satisfy: right answers pass, and each usual mistake fails and gets its own hint."""
 
 import inspect
 import json
@@ -47,14 +47,14 @@ def examine(piece, function, *, seed=1, hidden=False):
 
 
 def as_a_student_writes_it(mistake):
-    """The mistake's own source, run where only numpy is known, as in a notebook."""
+    """The mistake's own source, run where only numpy is imported, as in a notebook."""
     namespace = {"np": np}
     exec(inspect.getsource(mistake.wrong), namespace)
     return namespace[mistake.name]
 
 
 class FromSandbox(Answer):
-    """A function whose values come as plain data, as they do from a sandbox."""
+    """A function whose values arrive as plain data, as they do from a sandbox."""
 
     def __init__(self, function):
         self.function = function
@@ -123,16 +123,16 @@ def test_another_seed_gives_other_cases_and_the_same_seed_the_same(piece):
 
 
 def fingerprint(case):
-    """A number that tells inputs apart: all entries of all arguments, each with a weight of its own."""
+    """A number that distinguishes inputs: all entries of all arguments, each with its own weight."""
     entries = [np.ravel(arg).astype(float) for arg in case.args if np.asarray(arg).dtype.kind in "biuf"]
     values = np.concatenate([*entries, [len(case.args)]])
     return float(values @ np.cos(np.arange(len(values))))
 
 
 def test_points_tolerances_and_inputs_of_a_term_stay_as_they_were_released():
-    """Grading again must use the inputs that students saw, so what a seed gives is kept in a table.
+    """Regrading must use the inputs that students saw, so the inputs that a seed gives are kept in a table.
 
-    An intended change is written to it by `python -m tests.checking.test_catalogues`.
+    `python -m tests.checking.test_catalogues` writes an intended change to the table.
     """
     kept = json.loads(TABLE.read_text(encoding="utf-8"))
     now = released()

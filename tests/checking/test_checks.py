@@ -1,4 +1,4 @@
-"""How a check judges and what it says, on a small catalogue of its own."""
+"""How a check judges and what it says, with a small catalogue for this purpose."""
 
 import cProfile
 import pstats
@@ -244,7 +244,7 @@ def test_a_profiler_sees_the_answer_and_goes_on_after_a_check(check):
     profiler.disable()
     counted = {name for _, _, name in pstats.Stats(profiler).stats}
     assert "<built-in method builtins.sorted>" in counted
-    assert "seen_by_the_profiler" in counted or sys.gettrace() is not None  # a debugger leaves no room for both
+    assert "seen_by_the_profiler" in counted or sys.gettrace() is not None  # a debugger cannot run beside it
 
 
 def test_a_check_runs_with_the_engine_off(check):
@@ -289,7 +289,7 @@ def test_printing_and_warning_cost_nothing_and_stay_quiet(check, capsys):
         assert isinstance(check(scores=answer), Passed)
     assert capsys.readouterr() == ("", "")
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # as a notebook may ask for
+        warnings.simplefilter("error")  # as a notebook may request
         assert isinstance(check(scores=answer), Passed)
 
 
@@ -310,7 +310,7 @@ def boxes(monkeypatch):
 
 
 def test_parts_earn_their_own_points(check, boxes):
-    """The box has the whole message as text, for a screen reader; nbgrader reads the points off the cell's result."""
+    """The box has the whole message as text, for a screen reader; nbgrader takes the points from the cell's result."""
     verdict = check(scores=scores, total=negated)
     assert isinstance(verdict, Partial)
     assert (verdict.earned, verdict.points, float(verdict)) == (2, 3, 2)
@@ -418,7 +418,7 @@ def test_the_checks_import_nothing_heavy():
 
 
 def test_a_formula_in_an_error_is_not_set():
-    """MathJax would make a link of it, which may run a script; it leaves <pre> alone."""
+    """MathJax would turn it into a link, which may run a script; it leaves <pre> alone."""
     caught = Result("piece", 1, cases=1, wrong=1, problem="It raised ValueError: $\\href{javascript:x}{y}$").html
     assert "$" not in re.sub(r"<pre.*?</pre>", "", caught, flags=re.DOTALL) and "$" in caught
 
@@ -435,7 +435,7 @@ def test_nothing_that_a_function_can_choose_is_told_of_a_hidden_input():
 
 
 def test_a_claim_is_not_right_once_another_answer_is():
-    """What it names is judged by itself: only the results of a piece can be computed again with right answers."""
+    """The answer it names is judged separately: only the results of a piece can be recomputed with right answers."""
     namespace = {}
     exec("def scores(X, w):\n    return 2 * X @ w\ndef claim():\n    return scores", namespace)
     one = Claim("claim", 1, lambda: 0, lambda answer: "It is too easy.")

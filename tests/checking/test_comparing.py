@@ -116,7 +116,7 @@ def test_what_differs_is_said(got, want, problem):
 
 
 def test_what_a_function_may_choose_is_not_told_of_a_hidden_input():
-    """Keys and members can be made of letters only, without a digit that would give them away."""
+    """Keys and members can consist of letters only, without a digit that would give them away."""
     for got, want in (({"abc": 1}, {}), ({}, {"abc": 1}), ({"abc"}, set()), ({"abc": 1}, {"abc": "x"})):
         assert "abc" in difference(got, want, 1e-9) and "abc" not in vague(difference(got, want, 1e-9))
 
@@ -169,7 +169,7 @@ def test_values_that_are_not_finite_make_no_warning():
 
 def test_the_line_of_an_error_is_the_deepest_that_is_the_students_own():
     def hidden(text, **names):
-        """Code whose text nobody can read."""
+        """Code whose source is not available."""
         exec(compile(text, "<nowhere>", "exec"), names)
         return names["f"]
 

@@ -1,4 +1,4 @@
-"""What a check says about a wrong answer that no catalogue knows."""
+"""What a check says about a wrong answer that no catalogue lists."""
 
 import ast
 import linecache
@@ -37,7 +37,7 @@ def piece(notebook, name):
 
 
 def written(text, **names):
-    """A function as a notebook's cell defines it: its text can be read again."""
+    """A function as a notebook's cell defines it: its source can be read."""
     file = f"<cell {abs(hash(text))}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     namespace = {"np": np, **names}
@@ -262,7 +262,7 @@ def test_the_scorers_mistakes_are_none_that_the_diagnosis_tries():
 
 
 def test_steps_are_counted_and_not_seconds():
-    """Calls that the student's lines make; a comprehension, which is a call up to Python 3.11, does not count."""
+    """Steps are calls made by the student's lines; a comprehension, a call up to Python 3.11, does not count."""
     function = written("def f(n):\n    return [abs(i) for i in range(n)]\n")
 
     def left(n):
@@ -279,7 +279,7 @@ def test_steps_are_counted_and_not_seconds():
 
 
 def test_a_loop_that_goes_round_often_still_gets_its_repair():
-    """A round is cheap beside a call, and is counted so: this one goes round some thousand times on each input."""
+    """An iteration is cheaper than a call, and counts for less: this loop runs some thousand times on each input."""
     right = piece("running-times", "kernel_pays_up_to")
     cost = "3 * (n + 1) ** 2 * d + (n + 1) ** 3"
     wrong = written(
@@ -291,7 +291,7 @@ def test_a_loop_that_goes_round_often_still_gets_its_repair():
 
 
 def test_a_mistake_that_solves_singular_systems_has_no_fingerprint():
-    """Rounding decides whether such a system is solved, and to what: another machine would say something else."""
+    """Rounding decides whether such a system is solved, and how: the result would differ on another machine."""
     mistake = next(m for m in piece("dual-representation", "primal_weights").mistakes if "identity" in m.name)
     rng = case_generator(1, "primal_weights", hidden=False)
     result = piece("dual-representation", "primal_weights").examine(mistake.wrong, rng)
@@ -533,7 +533,7 @@ def test_a_matrix_that_should_be_symmetric_is_told_so():
 
 
 def test_two_different_numbers_may_agree_by_chance():
-    """Only a third makes it a rule: twice what is expected, always."""
+    """Only a third number makes it a rule: always twice what is expected."""
     for numbers, said in [([1.0, 3.0], ""), ([1.0, 3.0, 4.0], "Your result is always 2 times what is expected.")]:
         pairs = [Pair(Case((x,)), np.array(2 * x), np.array(x)) for x in numbers]
         assert relation(Known(pairs, ["x"], 1e-9), strong=True) == said
@@ -559,7 +559,7 @@ def test_the_inputs_where_an_answer_is_right_are_described(right, said):
     shapes += [(4, 3, float, "ties"), (3, 5, float, "ties")]
     cases = [Case((np.ones((n, d), kind),), label) for n, d, kind, label in shapes]
     assert condition(cases, [right(case.args[0], case.label) for case in cases]) == said
-    strange = Case((np.ones((4, 3)),), "ties", strided=True)  # says nothing on what is computed
+    strange = Case((np.ones((4, 3)),), "ties", strided=True)  # says nothing about what is computed
     assert condition([*cases, strange], [*(right(case.args[0], case.label) for case in cases), True]) == said
 
 
@@ -598,7 +598,7 @@ def test_what_is_too_much_is_found_before_what_is_mixed_up():
     place = repair(function, outcomes, [2.0, 3.0, 5.0], 1e-9, Effort(10**5))
     assert place.change == "`y` left out of `x + y` in line 2"
     closed = [call(abs, Case((x,))) for x in (1.0, 2.0)]
-    assert repair(abs, closed, [2.0, 3.0], 1e-9, Effort(10**5)) is None  # it has no text
+    assert repair(abs, closed, [2.0, 3.0], 1e-9, Effort(10**5)) is None  # its source is not available
 
 
 def test_a_function_that_fails_on_the_first_inputs_is_not_tried_on_all():

@@ -1,4 +1,4 @@
-"""Hidden cases: a function that looks at nothing but the number of its calls, or at a table, does not pass."""
+"""Hidden cases: a function that uses only the number of its calls, or a table, does not pass."""
 
 import os
 from collections import Counter

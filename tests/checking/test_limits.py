@@ -1,4 +1,4 @@
-"""A check of an endless loop ends by itself, on every system."""
+"""The check of an endless loop stops automatically, on every system."""
 
 import itertools
 import signal

@@ -191,7 +191,7 @@ def test_junk_for_the_claim_is_a_wrong_answer_and_no_crash(junk):
     "witness",
     [
         ([[-1.0], [1.1]], SIGNS, [0.0], 1),  # no tie
-        ([[0.1], [0.2], [-1.0], [1.0]], [1, 1, -1, 1], [0.0], 3),  # a tie that the nearer ones overrule
+        ([[0.1], [0.2], [-1.0], [1.0]], [1, 1, -1, 1], [0.0], 3),  # a tie that the nearer points overrule
         ([[-1.0], [1.0], [3.0]], [-1, 1, 1], [0.0], 3),  # a tie, but all are among the nearest
     ],
 )
@@ -201,7 +201,7 @@ def test_a_tie_has_to_decide_the_vote(witness):
 
 
 def test_no_soft_vote_of_a_case_is_close():
-    """Its sign would then depend on the last digit."""
+    """If it were, its sign would depend on the last digit."""
     D, y = perceptron_and_neighbours._clear_votes(np.random.default_rng(0), 500, 6, 0.8)
     weights = np.exp(-D / (2 * 0.8**2))
     assert (np.abs(weights @ y) > 0.01 * weights.sum(axis=1)).all()

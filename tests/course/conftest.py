@@ -24,12 +24,12 @@ from kernelcourse.course.variants import fill_source
 ROOT = Path(__file__).parents[2]
 HERE = Course(ROOT)
 SCAFFOLD = "99-scaffold"
-RAISES = object()  # in place of a mistake: an answer that raises an error
+RAISES = object()  # instead of a mistake: an answer that raises an error
 PATIENCE = 600  # seconds that an honest cell may take on a busy machine
 
 
 def temporary_course(folder, home=HERE, *assignments):
-    """A course folder of its own with the named assignments of another course."""
+    """A separate course folder with the named assignments of another course."""
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(home.root / "nbgrader_config.py", folder)
     for assignment in assignments:
@@ -102,7 +102,7 @@ class Graded:
 
     @cached_property
     def mistaken(self):
-        """What the mistaken student gets wrong: the first check meets an error, the last finds nothing amiss.
+        """What the mistaken student gets wrong: the first check meets an error, and the last finds everything right.
 
         Every other check meets a usual mistake in the first of its pieces.
         """
@@ -134,7 +134,7 @@ def wrong_answer(piece, mistake):
 
 
 def with_wrong_answers(graded, chosen):
-    """A perfect submission but for one mistake in each of some pieces; cells that are not graded are left out."""
+    """A perfect submission except for one mistake in each of some pieces; cells that are not graded are left out."""
     notebook = graded.perfect()
     notebook.cells = [c for c in notebook.cells if c.cell_type == "markdown" or "grade_id" in grade_meta(c)]
     for position, cell in reversed(list(enumerate(notebook.cells))):
@@ -154,9 +154,8 @@ def grade_class(graded):
 
 
 def equip(course, shelf):
-    """Give a new course a library that others made, time for its cells however busy the machine is, and hidden cases
-    that are the same every time.
-    """
+    """Give a new course a library built before, time for its cells on a busy machine, and hidden cases that never
+    change."""
     with (course.root / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write(f"c.GradeSafely.shelf = {str(shelf)!r}\n")
         config.write(f"c.GradeSafely.timeout = c.GradeSafely.total = {PATIENCE}\n")
@@ -165,7 +164,7 @@ def equip(course, shelf):
 
 @contextmanager
 def graded_course(home, assignment, folder):
-    """The assignment released and graded in a folder of its own; done once, whichever test process comes first."""
+    """The assignment, released and graded in a separate folder; done once, by whichever test process comes first."""
     course = Course(folder)
     with FileLock(f"{folder}.lock"):
         if not folder.exists():

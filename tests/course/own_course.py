@@ -1,6 +1,6 @@
-"""A course about sorting, in an empty folder: all commands of the page "Running the exercises", one after the other.
+"""A course about sorting, in an empty folder: all commands of the page "Running the exercises", in order.
 
-`python -m tests.course.own_course FOLDER` does it, so that any user can.
+`python -m tests.course.own_course FOLDER` runs them for any user.
 """
 
 import contextlib
@@ -225,7 +225,7 @@ class Walk:
             self.change()
 
     def write(self):
-        """In place of what `new` wrote."""
+        """Replace what `new` wrote."""
         (self.folder / "solutions" / ASSIGNMENT / f"{STEM}.md").write_text(SOURCE, encoding="utf-8")
         (self.folder / "solutions" / ASSIGNMENT / "checks.py").write_text(CHECKS, encoding="utf-8")
         (self.folder / "solutions" / ASSIGNMENT / f"{STEM}.ipynb").unlink()
@@ -245,7 +245,7 @@ class Walk:
             write_notebook(notebook, self.folder / "submitted" / student / ASSIGNMENT / f"{STEM}.ipynb")
 
     def go_to_a_student(self):
-        """To a folder with what cleo has: the notebook, the release, the revealed inputs and the feedback."""
+        """Go to a folder with what cleo has: the notebook, the release, the revealed inputs and the feedback."""
         home = self.folder / "cleo"
         home.mkdir()
         for name in (
@@ -258,7 +258,7 @@ class Walk:
         os.chdir(home)
 
     def change(self):
-        """A check is renamed and gives a point more."""
+        """Rename a check and give it one more point."""
         for name, old, new in (
             (
                 f"{STEM}.md",

@@ -1,4 +1,4 @@
-"""What the commands understand: every argument, its type, and what holds without it."""
+"""What the commands understand: every argument, its type and its default."""
 
 import io
 import sys

@@ -1,4 +1,4 @@
-"""What every assignment must hold, shown by real nbgrader in a temporary course."""
+"""What every assignment must satisfy, shown by real nbgrader in a temporary course."""
 
 import csv
 import html
@@ -213,7 +213,7 @@ def test_nothing_is_written_to_stderr_which_would_cost_points(graded):
 
 
 def test_a_perfect_submission_runs_beside_the_whole_library(graded, tmp_path):
-    """In a copy of this process, which has loaded all that a kernel would take seconds to load."""
+    """It runs in a fork of this process, which has already loaded what a kernel would take seconds to load."""
     fork = multiprocessing.get_context("fork")
     ours, theirs = fork.Pipe(duplex=False)
     copy = fork.Process(target=run_cells, args=(graded.perfect(), str(tmp_path), theirs))
@@ -226,7 +226,7 @@ def test_a_perfect_submission_runs_beside_the_whole_library(graded, tmp_path):
 
 
 def run_cells(notebook, folder, connection):
-    """Run the cells from top to bottom and send those that fail, or whose check does not give all points."""
+    """Run the cells from top to bottom and report those that fail, or whose check does not give all points."""
     shell = InteractiveShell.instance(ipython_dir=folder, config=Config({"HistoryManager": {"enabled": False}}))
     failed = []
     for cell in notebook.cells:
@@ -238,7 +238,7 @@ def run_cells(notebook, folder, connection):
 
 
 def test_run_all_reaches_the_end_of_an_untouched_notebook_and_nbgrader_gives_nothing(tmp_path):
-    """In a kernel that stops at errors, but for those of cells that may raise one."""
+    """The kernel stops at errors, except in cells that may raise one."""
     notebook = Graded(HERE, HERE, MODEL, None).released()
     resources = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(notebook, timeout=PATIENCE, startup_timeout=PATIENCE, resources=resources).execute()
@@ -255,7 +255,7 @@ def test_nbgrader_validates_a_perfect_submission(tmp_path):
 
 
 def test_the_released_checks_bear_their_checksums_and_the_tag_of_cells_that_may_fail(graded):
-    """By the checksums nbgrader's validation tells that a student has changed one."""
+    """The checksums tell nbgrader's validation that a student has changed a check."""
     for grade_id in graded.check_cells():
         cell = cell_by_id(graded.released(), grade_id)
         assert grade_meta(cell)["checksum"] == compute_checksum(cell)

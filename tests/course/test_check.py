@@ -1,4 +1,4 @@
-"""`kernelcourse check`: what it says of each piece, whatever the notebook does to its kernel."""
+"""`kernelcourse check`: what it says about each piece, whatever the notebook does to its kernel."""
 
 import os
 
@@ -55,7 +55,7 @@ def saved(folder, cells):
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory):
-    """What is said of a notebook with every kind of answer in it."""
+    """What is said about a notebook with every kind of answer in it."""
     rows = check.check(saved(tmp_path_factory.mktemp("student"), CELLS), seconds=PATIENCE)
     return {row.piece: row for row in rows}
 
@@ -146,7 +146,7 @@ def test_a_cell_that_never_ends_is_given_up_and_the_next_one_finds_what_was_ther
 
 
 class Echo:
-    """A kernel that shows the sources it is given, and finds every piece right."""
+    """A kernel that shows the sources it is given, and marks every piece correct."""
 
     seen: list[str] = []
 
@@ -199,7 +199,7 @@ def test_the_reason_is_asked_for_where_a_piece_is_wrong(path, monkeypatch):
 def test_a_watched_notebook_is_checked_again_when_it_is_saved(path, monkeypatch, capsys):
     def sleep(_):
         if capsys.readouterr().out.count("checked in") == 0:
-            raise KeyboardInterrupt  # nothing has happened since the last look
+            raise KeyboardInterrupt  # nothing has happened since the last check
         path.write_text("half a notebo", encoding="utf-8")
         os.utime(path, (2e9, 2e9))
 

@@ -13,7 +13,7 @@ from kernelcourse.course.folder import Course
 
 @pytest.fixture
 def course(tmp_path, monkeypatch):
-    """An empty course; nothing is released, which takes nbgrader and seconds."""
+    """An empty course; nothing is released, since that needs nbgrader and takes seconds."""
 
     def released(course, assignment, *, term=None, students=()):
         return [course.exercises / assignment / f"{term}.ipynb"]
@@ -32,7 +32,7 @@ def test_a_new_assignment_is_named_throughout(course, capsys):
     assert capsys.readouterr().out.splitlines() == [str(path.relative_to(course.root)) for path in written]
     for path in (source, checks):
         text = path.read_text(encoding="utf-8")
-        assert set(re.findall(r"{{(\w+)}}", text)) == {"count"}  # which is each student's own
+        assert set(re.findall(r"{{(\w+)}}", text)) == {"count"}  # which differs from student to student
         assert "tring kernels" in text
     assert 'catalogue("string-kernels").checks(SEED)' in source.read_text(encoding="utf-8")
     assert ast.get_docstring(ast.parse(checks.read_text(encoding="utf-8")))

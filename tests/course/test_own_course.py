@@ -1,4 +1,4 @@
-"""A course of one's own, from an empty folder to a grade that a student replays: what the instructors' page says."""
+"""Your own course, from an empty folder to a grade that a student replays, as the instructors' page describes it."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def walk(tmp_path_factory):
 
 
 def said(log, start):
-    """What the commands printed that begin with these words."""
+    """What was printed by the commands that begin with these words."""
     return "".join(entry["out"] for entry in log if entry["line"].startswith(start))
 
 
@@ -92,7 +92,7 @@ def test_students_get_neither_a_reference_nor_a_hidden_input(walk):
     record = json.loads((walk.folder / "exercises" / ASSIGNMENT / f"{STEM}.checks.json").read_bytes())
     visible, inputs = ({json.dumps(case["args"]) for case in one["pieces"][0]["cases"]} for one in (record, hidden))
     assert inputs
-    inputs -= visible  # some fixed inputs are among both, and by chance a drawn one
+    inputs -= visible  # both contain some fixed inputs and, by chance, a drawn one
     for path in given:
         text = path.read_text(encoding="utf-8")
         assert path.name != "checks.py" and "reference_sort" not in text and hidden["secret"] not in text
@@ -159,7 +159,7 @@ def test_the_example_on_the_page_can_be_loaded(tmp_path):
 
 @pytest.fixture
 def rehearsed(tmp_path):
-    """Try out a source and its checks; returns what is wrong, as `release` says it."""
+    """Try out a source and its checks; return what is wrong, in the words `release` uses."""
 
     def rehearse(source=SOURCE, checks=CHECKS):
         folder = tmp_path / ASSIGNMENT

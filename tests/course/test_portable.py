@@ -1,4 +1,4 @@
-"""`kernelcourse check` for students on Windows and macOS: with all taken away that Python has on Linux only.
+"""`kernelcourse check` for students on Windows and macOS: with everything removed that Python has only on Linux.
 
 The workflow `students` runs the same commands on those systems; this test says earlier what would fail there.
 """
@@ -20,7 +20,7 @@ NAMES = {
     "signal": ["SIGALRM", "alarm", "setitimer", "ITIMER_REAL"],
 }
 # Python runs sitecustomize.py before anything else, in the command and in the kernel that it starts. Other people's
-# packages ask sys.platform which system this is, so they are imported while everything is still there.
+# packages ask sys.platform which system this is, so they are imported while everything is still available.
 HIDE = f"""
 import sys
 import ipykernel.kernelapp, jupyter_client.provisioning, matplotlib.pyplot, nbclient, scipy.linalg
@@ -45,7 +45,7 @@ assert not hasattr(os, "fork") and not hasattr(os, "sched_getaffinity") and not 
 
 @pytest.fixture
 def check_elsewhere(tmp_path):
-    """Run `kernelcourse check` on a notebook as if on another system; returns its exit code and its table."""
+    """Run `kernelcourse check` on a notebook as if on another system; return its exit code and its table."""
     (tmp_path / "sitecustomize.py").write_text(HIDE, encoding="utf-8")
 
     def run(notebook, encoding):

@@ -1,4 +1,4 @@
-"""`kernelcourse progress`: what saved notebooks tell."""
+"""`kernelcourse progress`: what saved notebooks show."""
 
 import os
 import shutil

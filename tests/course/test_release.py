@@ -1,4 +1,4 @@
-"""Releasing: the same bytes every time, other numbers for another term, nothing that a student must not see."""
+"""Releasing: the same bytes every time, different numbers for another term, and nothing that a student must not see."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def released(tmp_path_factory):
 
 @pytest.fixture
 def course(released, tmp_path, monkeypatch):
-    """A copy of it to play with; it was tried out once, which is enough."""
+    """A copy of it to change; it was tried out once, which is enough."""
     monkeypatch.setattr("kernelcourse.course.release.rehearse", lambda *what: None)
     return Course(shutil.copytree(released.root, tmp_path / "course"))
 

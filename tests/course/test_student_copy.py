@@ -1,4 +1,4 @@
-"""What a student's notebook has beside its source: a cell that installs, links, and a cell that counts."""
+"""What a student's notebook has besides its source: a cell that installs, links, and a cell that counts."""
 
 import sys
 
@@ -19,7 +19,7 @@ SITE = "https://example.org/kernels"
 
 @pytest.fixture
 def shell(tmp_path, monkeypatch):
-    """IPython with a `%pip` that only notes what it was asked for."""
+    """IPython with a `%pip` that only records what it was asked for."""
     InteractiveShell.clear_instance()
     shell = InteractiveShell.instance(ipython_dir=str(tmp_path), config=Config({"HistoryManager": {"enabled": False}}))
     shell.asked = []
@@ -33,7 +33,7 @@ def test_the_first_cell_installs_what_is_missing_and_does_nothing_where_nothing_
     cell = first_cell(SITE, WHEEL)
     assert shell.run_cell(cell).success
     assert shell.asked == []
-    monkeypatch.setitem(sys.modules, "kernelcourse", None)  # Python's way to say that it is not there
+    monkeypatch.setitem(sys.modules, "kernelcourse", None)  # Python's way of saying that it is not installed
     assert shell.run_cell(cell).success
     assert shell.asked == [f"install -q {WHEEL}"]
     import os

@@ -1,6 +1,6 @@
 """`make hints`: how many wrong answers get a hint that is specific and true.
 
-Every solution is changed by operators that the diagnosis does not know (`operators.py`), and every slip in `slips/` is
+Every solution is changed by operators that the diagnosis does not use (`operators.py`), and every slip in `slips/` is
 tried. The table says, for each assignment, how many are caught, how many get a specific hint, how many of these name a
 wrong place, and which survive. `python -m tests.hints [ASSIGNMENT …] [--show]`.
 """
@@ -34,7 +34,7 @@ from tests.hints.operators import Mutant, mutants
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "CONTRIBUTING.md"
 MARKER = "<!-- make hints -->"
-MEMORY = 4 * 2**30  # a mutant that asks for more gets a MemoryError
+MEMORY = 4 * 2**30  # a mutant that requests more gets a MemoryError
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 
 
@@ -55,7 +55,7 @@ class Score:
 
 
 def compiled(function, namespace, name):
-    """The function of a tree, with a text that `inspect` finds."""
+    """The function of a tree, with source text that `inspect` finds."""
     source = ast.unparse(function) + "\n"
     file = f"<{name}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
@@ -65,7 +65,7 @@ def compiled(function, namespace, name):
 
 
 def outcome(result):
-    """The kind of a hint, or "vague" if only the verdict speaks."""
+    """The kind of a hint, or "vague" if there is only the verdict."""
     if result.mistake:
         return "catalogue"
     if result.diagnosis:
@@ -85,7 +85,7 @@ def positions(function):
 
 
 def names_a_wrong_place(result, mutant: Mutant, nodes, function):
-    """Whether a hint names a place, and the change was made at another one."""
+    """Whether a hint names a place but the change was made at another one."""
     found = result.diagnosis
     if found is None or result.mistake:
         return False
@@ -111,14 +111,14 @@ def feeds(mutant, function):
 
 
 def overlaps(spans, mutant, function):
-    """Whether the lines that a hint names hold a line that was changed."""
+    """Whether the lines that a hint names include a line that was changed."""
     body, plain = ast.unparse(mutant.function).splitlines(), ast.unparse(function).splitlines()
     changed = {i + 1 for i, line in enumerate(body) if i >= len(plain) or line != plain[i]}
     return any(set(range(span[0], span[2] + 1)) & changed for span in spans)
 
 
 class Endless(BaseException):
-    """A mutant that does not return, which a check's own limit ends."""
+    """A mutant that does not return and is ended by the check's own limit."""
 
 
 def _ring(*_):
@@ -138,7 +138,7 @@ def examine(piece, function):
 
 
 def new_mutants(function):
-    """The mutants without those few that happen to be a change that the diagnosis tries."""
+    """The mutants without the few that happen to equal a change that the diagnosis tries."""
     tried = set()
     for edit in edits(function):
         with edit.made():
@@ -209,7 +209,7 @@ HEAD = (
 
 
 def with_rows(text, rows):
-    """The text with these rows in the table behind the marker; those of other assignments stay."""
+    """The text with these rows in the table after the marker; the rows of other assignments stay."""
     before, _, after = text.partition(MARKER)
     known = {line[:5]: line for line in re.findall(r"^\| \d\d \|.*$", after, re.MULTILINE)}
     known |= {line[:5]: line for line in rows}

@@ -1,7 +1,7 @@
-"""Mistakes to score the hints with; none of them is one that the diagnosis tries.
+"""Mistakes for scoring the hints; the diagnosis tries none of them.
 
-What people do beyond a wrong sign: parentheses that move, names that are mixed up throughout, numbers that are a little
-off, lines in the wrong order, indices that are shifted, a value that is stale, a step that is done twice.
+Beyond wrong signs, people misplace parentheses, mix up names throughout, get numbers slightly wrong, put lines in the
+wrong order, shift indices, use stale values and do a step twice.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _replaced(function: ast.FunctionDef, node: ast.AST, new: ast.AST) -> ast.Fun
 
 
 def _text(template: str, **parts: ast.AST) -> ast.expr:
-    """An expression from text in which capital letters stand for others."""
+    """An expression from text in which capital letters stand for other expressions."""
 
     class Fill(ast.NodeTransformer):
         def visit_Name(self, one: ast.Name) -> ast.AST:
@@ -117,7 +117,7 @@ def _changes(node: ast.AST, function: ast.FunctionDef) -> Iterator[tuple[str, as
 
 
 def _moved_parentheses(node: ast.BinOp) -> Iterator[tuple[str, ast.AST]]:
-    """a / (b * c) as it reads without the parentheses, when the first operand is negated too, and two levels deep."""
+    """a / (b * c) without the parentheses, also when the first operand is negated, and two levels deep."""
     left, right = node.left, node.right
     if isinstance(left, ast.Call) and len(left.args) == 1 and not left.keywords:
         inner = ast.BinOp(left.args[0], node.op, right)

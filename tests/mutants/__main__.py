@@ -1,15 +1,15 @@
-"""`make mutants` changes the library a little, hundreds of times, and asks whether a test notices.
+"""`make mutants` makes hundreds of small changes to the library and asks whether a test notices each.
 
-`make mutants COUNT=600` draws so many changes from the modules of the library, in proportion to what there is to
-change; `ONLY=kernelcourse/kernels` tries those of a part. The tests of a changed line are those that execute it, by a
-map that is measured first and measured again for what was edited since: one test of each function first, the quickest
-ones first, within a limit of seconds, and what survives again with a higher limit. A test that runs the library in
-another process does not see the change there. Each outcome is written down in _build/mutants: a later run, after an
+`make mutants COUNT=600` draws that many changes from the modules of the library, in proportion to how much there is to
+change; `ONLY=kernelcourse/kernels` tries those in one part. A map, measured first and updated for what has been edited
+since, says which tests execute a changed line. These are run within a limit of seconds: one test of each function
+first, and the quickest ones first; survivors are tried again with a higher limit. A test that runs the library in
+another process does not see the change there. Each outcome is recorded in _build/mutants: a later run, after an
 interruption or with more tests, tries what is new, what survived and what is in an edited module. A whole run writes
-its table into CONTRIBUTING.md. A survivor that no test could notice is listed in equivalent.toml, with the reason.
+its table to CONTRIBUTING.md. A survivor that no test could notice is listed in equivalent.toml, with the reason.
 
-The changed module is compiled in memory and imported by a fork of this process. Where bubblewrap is installed, all
-runs with the files of the machine read-only: a changed program may delete what it should not.
+The changed module is compiled in memory and imported by a fork of this process. Where bubblewrap is installed,
+everything runs with the machine's files read-only: a changed program may delete what it should not.
 """
 
 import argparse
@@ -43,27 +43,27 @@ FOLDER = ROOT / "_build" / "mutants"
 RECORD = FOLDER / "outcomes.txt"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 TABLE, MARKER = ROOT / "CONTRIBUTING.md", "<!-- make mutants -->\n"
-# Whole pages, courses and classes, in browsers and processes of their own; and the tests of this program.
+# Whole pages, courses and classes, in separate browsers and processes; and the tests of this program.
 ELSEWHERE = ("tests/book", "tests/lab", "tests/lite", "tests/course/test_assignments.py", "tests/test_hard.py")
 ELSEWHERE += ("tests/test_mutants", "tests/test_environment.py", "tests/test_requirements.py")
-ALL = "tests/test_architecture.py::test_values_do_not_change"  # asks about every module, whoever has imported it
+ALL = "tests/test_architecture.py::test_values_do_not_change"  # concerns every module, whatever imported it
 ELSEWHERE += tuple(f"tests/grading/test_{name}.py" for name in ("grade", "honest", "hostile"))
 WARM = ["scipy.optimize", "scipy.spatial.distance", "scipy.stats", "pytest", "hypothesis.extra.numpy", "sklearn.svm"]
 WARM += ["sklearn.utils.estimator_checks", "matplotlib.pyplot", "numba", "dask.array", "nbclient", "nbconvert"]
 WARM += ["jupytext", "nbgrader.apps", "IPython", "coverage"]
-# Parts of the library with their tests, which take minutes; for changes elsewhere these tests are not needed.
+# Parts of the library with their tests, which take minutes and are not needed for changes elsewhere.
 CHECKING = ("kernelcourse/checking", "tests/checking", "tests/grading/test_plain", "tests/grading/test_variants")
 COURSE = ("kernelcourse/course", "tests/course", "tests/grading")
 OPTIONS = ["-q", "--assert=plain", "--tb=no", "--no-header", "--no-summary", "-p", "no:playwright"]
 OPTIONS += ["-p", "no:unraisableexception", "-p", "no:threadexception"]  # which collect garbage after each run
-# What runs in a sandbox or in a grader's process: a changed copy of the course is tested, by these files.
+# What runs in a sandbox or in a grader's process: these files test a changed copy of the course.
 IN_A_COPY = {
     "kernelcourse/course/worker.py": ("tests/grading/test_verdict.py", "tests/grading/test_sandbox.py"),
     "kernelcourse/course/preprocessors.py": ("tests/grading/test_schedule.py",),
     "kernelcourse/course/submission.py": ("tests/grading/test_schedule.py",),
     "kernelcourse/course/schedule.py": ("tests/grading/test_schedule.py",),
 }
-SECONDS, MORE = 6.0, 20.0  # of tests that a change meets; once it has survived those
+SECONDS, MORE = 6.0, 20.0  # of tests that are run on a change, and once it has survived those
 NOT_IN_PLACE = 98  # the code of a fork that could not make its change
 COMPILED, ASKS_FOR_COMPILED = "kernelcourse/_engine/loops.py", ("kernelcourse/_engine/threads.py", "return _loops()")
 
@@ -75,7 +75,7 @@ class Mutant:
     number: int  # among its changes
     within: str
     lines: tuple  # the first and the last
-    on_import: bool  # executed by whoever imports the module: outside functions, or in a signature
+    on_import: bool  # executed when the module is imported: outside functions, or in a signature
     before: str
     after: str
     outcome: str = ""
@@ -88,7 +88,7 @@ class Mutant:
 
     @property
     def name(self):
-        """What it is known by from run to run, while its module stays the same."""
+        """Its identifier from run to run, while its module stays the same."""
         return hashlib.sha256(repr((self.digest, self.lines, *self.key)).encode()).hexdigest()[:16]
 
     @property
@@ -100,7 +100,7 @@ class Mutant:
 
 
 def in_fork(work, seconds, log):
-    """Start work() in a fork that has so many seconds of processor time; its exit code says how it ended."""
+    """Start work() in a fork with this many seconds of processor time; its exit code says how it ended."""
     pid = os.fork()
     if pid:
         return pid
@@ -112,7 +112,7 @@ def in_fork(work, seconds, log):
             os.dup2(file.fileno(), 2)
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 3))
         resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
-        signal.alarm(int(20 * seconds))  # for waits without end; a busy machine is no reason
+        signal.alarm(int(20 * seconds))  # for endless waits; a busy machine must not trigger it
         code = int(work())
     finally:
         os._exit(code)
@@ -128,24 +128,24 @@ def run_all(jobs, workers):
         pid, status, usage = os.wait4(-1, 0)
         if pid in running:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)  # what it left behind
+                os.killpg(pid, signal.SIGKILL)  # processes it left behind
             yield running.pop(pid), os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime
 
 
 def warm_up():
-    """Import what the tests import, but for the library itself: the forks then have it."""
-    sys.modules.setdefault("rfc3987_syntax", None)  # as kernelcourse.course does: three seconds for nothing
+    """Import what the tests import, except for the library itself, so that the forks have it."""
+    sys.modules.setdefault("rfc3987_syntax", None)  # as kernelcourse.course does: saves three seconds
     os.environ |= {"MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1", "SCIPY_ARRAY_API": "1"}  # as tests/conftest.py
     os.environ["MPLCONFIGDIR"] = str(FOLDER / "matplotlib")  # its list of fonts takes seconds, and a cage has no home
     for name in WARM:
         importlib.import_module(name)
     assert not any(name.startswith("kernelcourse") for name in sys.modules)
     sys.pycache_prefix, sys.dont_write_bytecode = str(FOLDER / "pycache"), False  # the source tree is read-only
-    gc.freeze()  # a fork need not look through all this again
+    gc.freeze()  # a fork need not scan all this again
 
 
 def in_a_cage():
-    """Run this program again where it can write to nothing but its own folder, if bubblewrap is there to do it."""
+    """Run this program again where it can write only to its own folder, if bubblewrap is installed."""
     if shutil.which("bwrap") is None:
         return False
     scratch = FOLDER / "tmp"
@@ -166,7 +166,7 @@ def in_a_cage():
 
 
 class Tracer:
-    """A plugin of pytest: the lines of the library that each test executes, and its seconds."""
+    """A pytest plugin: the lines of the library that each test executes, and its seconds."""
 
     def __init__(self):
         import coverage
@@ -183,7 +183,8 @@ class Tracer:
         self.started = sum(os.times()[:4])  # of the processor: the machine may be busy with something else
 
     def pytest_fixture_setup(self, fixturedef, request):
-        # A test alone has what its own fixtures execute; fixtures of a file or a run serve all tests of the file.
+        # What a test's own fixtures execute belongs to that test; fixtures of a file or a run serve all tests in the
+        # file.
         shared = fixturedef.scope != "function"
         self.coverage.switch_context("setup" if shared else f"call|{request.node.nodeid}")
 
@@ -217,7 +218,7 @@ def digest(path):
 
 
 def map_files(paths, saved):
-    """Run the tests of some files and save what they execute; in a fork."""
+    """Run the tests in some files and save what they execute; in a fork."""
     import pytest
 
     tracer = Tracer()
@@ -229,7 +230,7 @@ def map_files(paths, saved):
 
 
 def measure(paths, workers, tell):
-    """The map of the files of tests: what was measured before, as long as the files that it is about are the same."""
+    """The map for the test files: what was measured before is kept as long as the files concerned are the same."""
     files = [*sorted((ROOT / "tests").rglob("test_*.py")), *sorted((ROOT / "kernelcourse").rglob("*.py"))]
     names = [str(path.relative_to(ROOT)) for path in files]
     names = [name for name in names if parts_of(name) & set().union(*map(parts_of, paths))]
@@ -270,7 +271,7 @@ def is_fresh(saved, files):
 
 
 class Map:
-    """Which tests execute a line, those first that tell most for their seconds."""
+    """Which tests execute a line, beginning with those that reveal most per second."""
 
     def __init__(self, measured):
         self.seconds = {test: seconds for one in measured.values() for test, seconds in one["seconds"].items()}
@@ -287,9 +288,9 @@ class Map:
                         self.shared[path][int(line)] |= set(one["seconds"])
 
     def of(self, path, first, last, everywhere=False):
-        """The tests of some lines in order; `everywhere`: of the file and beside them, for what happens on import."""
+        """The tests of some lines in order; with `everywhere`, of the file and more, for what happens on import."""
         lines = range(first, last + 1)
-        if path == COMPILED:  # not traced: the tests of those who ask for it
+        if path == COMPILED:  # not traced: take the tests of the line that uses it
             path, text = ASKS_FOR_COMPILED
             lines = [n for n, line in enumerate((ROOT / path).read_text().splitlines(), 1) if line.strip() == text]
             everywhere = False
@@ -297,16 +298,16 @@ class Map:
             direct = set().union(*self.lines[path].values())
             files = {test.partition("::")[0] for test in direct}
             laws = [test for test in self.seconds if test.startswith(ALL)]
-            near = {test for test in self.seconds if test.partition("::")[0] in files}  # may look at a table only
+            near = {test for test in self.seconds if test.partition("::")[0] in files}  # may only read a table
             rest = self.in_turns(path, direct) + self.in_turns(path, near - direct - set(laws))
-            own = f"/test_{Path(path).stem}.py::"  # the tests that bear its name come first
+            own = f"/test_{Path(path).stem}.py::"  # the tests named after it come first
             return laws + sorted(rest, key=lambda test: own not in test)
         direct = set().union(*[self.lines[path][line] for line in lines])
         shared = set().union(*[self.shared[path][line] for line in lines])
         return self.in_turns(path, direct) + self.in_turns(path, shared - direct)
 
     def in_turns(self, path, tests):
-        """One test of each function, then the second of each, and so on; quick ones that are about the file first."""
+        """One test of each function, then the second of each, and so on; quick ones about the file come first."""
 
         def price(test):
             about = self.executed[test][path] / max(1, self.executed[test].total())
@@ -323,7 +324,7 @@ class Map:
 
 
 class Changed(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """Imports one module of the library with a change, all others as they are."""
+    """Imports one module of the library with a change, and all others unchanged."""
 
     def __init__(self, mutant):
         self.path = ROOT / mutant.path
@@ -352,7 +353,7 @@ class Changed(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
 
 class Chosen:
-    """A plugin of pytest: the chosen tests in their order; hypothesis does not look for the smallest example."""
+    """A pytest plugin: the chosen tests in order; hypothesis does not look for the smallest example."""
 
     def __init__(self, tests):
         self.order = {test: number for number, test in enumerate(tests)}
@@ -368,7 +369,7 @@ class Chosen:
 
 
 class InPlace(Chosen):
-    """A plugin of pytest: every test is collected once, then each mutant runs its own in a fork of this process."""
+    """A pytest plugin: every test is collected once, then each mutant runs its own tests in a fork of this process."""
 
     def __init__(self, mutants, workers, tell):
         super().__init__(test for mutant in mutants for test in mutant.tests)
@@ -403,7 +404,7 @@ class InPlace(Chosen):
 
 
 def change_in_place(mutant):
-    """Give the functions of a module that is imported already the code of the changed one; whether any was changed."""
+    """Give the functions of an already imported module the code of the changed one; return whether any changed."""
     changed = Changed(mutant)
     new, twice = {}, set()
 
@@ -427,7 +428,7 @@ def change_in_place(mutant):
                 return False
             thing.__code__, found = code, True
         elif isinstance(thing, _lru_cache_wrapper):
-            thing.cache_clear()  # what it remembers was computed before the change
+            thing.cache_clear()  # its cache was computed before the change
     return found
 
 
@@ -444,7 +445,7 @@ def try_mutant(mutant):
 
     tests = mutant.tests
 
-    if mutant.path == COMPILED:  # what numba has compiled before is not what the module says now
+    if mutant.path == COMPILED:  # what numba compiled before does not match the module now
         import numba
 
         numba.config.CACHE_DIR = f"/tmp/numba-{os.getpid()}"
@@ -456,7 +457,7 @@ def try_mutant(mutant):
 
 
 def try_in_a_copy(mutant):
-    """Run its tests in a copy of the repository in which the change is written down; in a fork."""
+    """Run its tests in a copy of the repository that contains the change; in a fork."""
     copy = Path(f"/tmp/copy-{os.getpid()}")
     copy.mkdir()
     for name in ("kernelcourse", "tests", "solutions", "nbgrader_config.py", "pyproject.toml"):
@@ -471,7 +472,7 @@ def try_in_a_copy(mutant):
 
 
 def draw(paths, count, seed):
-    """So many changes, from every module in proportion to what there is to change in it, two at least."""
+    """This many changes, from every module in proportion to how much there is to change, and at least two."""
     trees = {path: ast.parse((ROOT / path).read_text(encoding="utf-8")) for path in paths}
     found = {path: changes(tree) for path, tree in trees.items()}
     total = sum(map(len, found.values()))
@@ -482,7 +483,7 @@ def draw(paths, count, seed):
             part for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) for s in f.body for part in ast.walk(s)
         }
         shuffled = random.Random(f"{seed} {path}").sample(range(len(found[path])), len(found[path]))
-        for number in sorted(shuffled[:share]):  # a larger draw has all of a smaller one
+        for number in sorted(shuffled[:share]):  # a larger draw includes all of a smaller one
             change = found[path][number]
             lines, on_import = lines_of(change.statement), change.statement not in bodies
             mutants.append(Mutant(path, digest(path), number, change.within, lines, on_import, *change.texts()))
@@ -496,7 +497,7 @@ def lines_of(statement):
 
 
 def within_seconds(tests, seconds, limit):
-    """The first tests that take so many seconds together, one at least."""
+    """The first tests that together take this many seconds, at least one."""
     chosen, total = [], 0.0
     for test in tests:
         total += seconds[test] + 0.02
@@ -507,7 +508,7 @@ def within_seconds(tests, seconds, limit):
 
 
 def try_all(mutants, tests_of, seconds_of, limit, workers, tell):
-    """Try every mutant: in place where that can be done, else by importing the library anew."""
+    """Try every mutant: in place where possible, otherwise by importing the library anew."""
     elsewhere = []
     for mutant in mutants:
         mutant.tests = within_seconds(tests_of[id(mutant)], seconds_of, limit)
@@ -535,7 +536,7 @@ def try_all(mutants, tests_of, seconds_of, limit, workers, tell):
 
 
 def decide(mutant, code, tell):
-    """Note what the exit code of its tests says."""
+    """Record what the exit code of its tests means."""
     note(mutant, "survived" if code == 0 else "killed" if code > 0 else f"killed by signal {-code}", tell)
 
 
@@ -548,7 +549,7 @@ def note(mutant, outcome, tell):
 
 
 def recall(mutants, skip=0):
-    """Give mutants the last outcome that was written down for them, below the first lines."""
+    """Give mutants the last outcome recorded for them, below the first lines."""
     lines = RECORD.read_text().splitlines()[skip:]
     outcomes = dict(line.split(" ", 1) for line in lines)
     for mutant in mutants:
@@ -559,7 +560,7 @@ def log_of(mutant):
     return FOLDER / "logs" / f"{mutant.path.replace('/', '-')}-{mutant.number}.log"
 
 
-# ---------------------------------------------------------------- what is told
+# ---------------------------------------------------------------- the report
 
 
 def described(m):
@@ -570,7 +571,7 @@ def described(m):
 
 
 def table(mutants, equivalent, name_of=lambda mutant: mutant.path):
-    """By module: mutants, noticed, equivalent, survivors and their share of those that are not equivalent."""
+    """By module: mutants, noticed, equivalent, survivors, and the survivors' share of those that are not equivalent."""
     rows = defaultdict(Counter)
     for mutant in mutants:
         kind = "killed" if mutant.killed else "equivalent" if mutant.key in equivalent else "survived"
@@ -586,7 +587,7 @@ def table(mutants, equivalent, name_of=lambda mutant: mutant.path):
 
 
 def package_of(mutant):
-    """`kernels/` for a module of that package, `gram.py` for one outside of packages."""
+    """`kernels/` for a module in that package, `gram.py` for one outside packages."""
     name = mutant.path.split("/", 2)[1]
     return name if name.endswith(".py") else name + "/"
 
@@ -601,7 +602,7 @@ def with_table(text, mutants, equivalent):
 
 
 def known_equivalents():
-    """The changes that no test could notice, as they are listed: (file, within, before, after)."""
+    """The listed changes that no test could notice: (file, within, before, after)."""
     listed = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")).get("equivalent", []) if EQUIVALENT.exists() else []
     return {(one["file"], one["within"], one["before"], one["after"]) for one in listed}
 

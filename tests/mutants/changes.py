@@ -5,7 +5,7 @@ import copy
 import re
 from dataclasses import dataclass
 
-COMPARISONS = {  # the boundary moved, or the comparison turned round
+COMPARISONS = {  # the boundary moved, or the comparison reversed
     ast.Lt: (ast.LtE, ast.GtE),
     ast.LtE: (ast.Lt, ast.Gt),
     ast.Gt: (ast.GtE, ast.LtE),
@@ -29,9 +29,9 @@ ARITHMETIC = {
     ast.BitOr: ast.BitAnd,
 }
 BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
-UNSEEN = ("annotation", "returns", "type_params")  # for readers and type checkers; nothing happens otherwise
-# Keywords that say how a figure looks, that explain to people or to type checkers, that matter on other systems or to
-# the clock only, or that assert what holds anyway.
+UNSEEN = ("annotation", "returns", "type_params")  # for readers and type checkers; without effect
+# Keywords that set how a figure looks, that inform people or type checkers, that matter only on other systems or for
+# speed, or that assert what holds anyway.
 FREE = re.compile(
     "alpha|bbox|bound|colors?|cmap|dpi|edgecolors?|facecolor|figsize|fontsize|framealpha|ha|labelpad|layout|linestyles?|"
     "linewidths?|loc|lw|marker|markersize|pad|s|va|zorder|help|metavar|description|encoding|check_finite|overwrite_.*|"
@@ -41,7 +41,7 @@ FREE = re.compile(
 
 @dataclass
 class Change:
-    """A node in the tree that another one can replace."""
+    """A node in the tree, with another that can replace it."""
 
     within: str  # the function or class, "" for the module itself
     statement: ast.stmt
@@ -51,17 +51,17 @@ class Change:
     node: object
 
     def make(self):
-        """Put the change into the tree."""
+        """Make the change in the tree."""
         if self.index is None:
             setattr(self.parent, self.field, self.node)
         else:
             getattr(self.parent, self.field)[self.index : self.index + 1] = [self.node] if self.node else []
 
     def texts(self):
-        """The statement before and after the change; the tree is then as it was."""
+        """The statement before and after the change; the tree is restored."""
         before, value = head(self.statement), getattr(self.parent, self.field)
         if self.index is not None:
-            setattr(self.parent, self.field, list(value))  # to be changed in the place of the first
+            setattr(self.parent, self.field, list(value))  # to be changed instead of the first
         self.make()
         after = "pass" if isinstance(self.node, ast.Pass) else head(self.statement)
         setattr(self.parent, self.field, value)
@@ -78,7 +78,7 @@ def head(statement):
 
 
 def changes(tree):
-    """Every change of a module, in the order of its source: always the same list for the same source."""
+    """Every change to a module, in the order of its source: always the same list for the same source."""
     found = []
     catalogue = any(isinstance(node, ast.Assign) and "PIECES" in ast.unparse(node.targets[0]) for node in tree.body)
 
@@ -113,7 +113,7 @@ def changes(tree):
 
 
 def instead(node):
-    """What can stand in the place of an expression."""
+    """What can replace an expression."""
     if isinstance(node, ast.Constant):
         if isinstance(node.value, bool):
             yield ast.Constant(not node.value)
@@ -156,7 +156,7 @@ def replacements(node):
 
 
 def does_something(statement):
-    """Whether a program that does without the statement may still run."""
+    """Whether a program without the statement may still run."""
     if isinstance(statement, ast.Assign):
         return not all(isinstance(target, ast.Name | ast.Tuple) for target in statement.targets)
     if isinstance(statement, ast.Raise):
@@ -165,7 +165,7 @@ def does_something(statement):
 
 
 def unseen(node):
-    """Docstrings, what only type checkers read, what is said to people, and how figures look."""
+    """Whether no test should notice it: docstrings, what only type checkers read, messages, and how figures look."""
     if isinstance(node, ast.If):
         return ast.unparse(node.test) in ("TYPE_CHECKING", "__name__ == '__main__'")
     if isinstance(node, ast.FunctionDef):
@@ -177,7 +177,7 @@ def unseen(node):
 
 
 def deals_out_examples(node):
-    """In a catalogue of exercises, what takes `rng` or nothing deals out examples: others are no worse."""
+    """In a catalogue of exercises, a function that takes `rng` or nothing produces examples: others are no worse."""
     if not isinstance(node, ast.FunctionDef):
         return False
     names = [argument.arg for argument in node.args.args]
@@ -185,7 +185,7 @@ def deals_out_examples(node):
 
 
 def is_message(node):
-    """An error or a warning: it must come, but its words are free."""
+    """An error or a warning: it must occur, but its wording is free."""
     return isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and ast.unparse(node.func).endswith("warn"))
 
 
