@@ -1,5 +1,5 @@
 #!/bin/sh
-# System packages that tests need. Without rights to install them the tests concerned skip and say why.
+# System packages that tests need. Without the rights to install them, the tests concerned are skipped and say why.
 missing=""
 { command -v chromium-headless-shell || command -v chromium; } >/dev/null 2>&1 || missing="$missing chromium-headless-shell"
 command -v bwrap >/dev/null 2>&1 || missing="$missing bubblewrap"
