@@ -17,7 +17,7 @@ from pathlib import Path
 VARIABLE = "KERNELCOURSE_BOOK"
 BUILD = Path("_build", "html")
 
-# The pages, by the word that the labels of their equations begin with: `eq-dual-gram` is on the page `dual`.
+# The pages, by the prefix of their equations' labels: `eq-dual-gram` is on the page `dual`.
 PAGES = {
     "two-ways": ("introduction/two-ways", "Two ways to predict"),
     "dual": ("dual/representation", "The dual representation"),
@@ -211,7 +211,7 @@ _EQUATION = re.compile(r"\beq\. \((\d+)\)(?: and \((\d+)\))?")
 
 @dataclass(frozen=True)
 class Links:
-    """Links to the book for one piece; empty where there are none."""
+    """Links to the book for one piece; empty if there are none."""
 
     title: str = ""
     address: str = ""

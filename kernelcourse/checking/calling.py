@@ -55,7 +55,7 @@ class Answer(ABC):
 
     @abstractmethod
     def try_on(self, case: Case) -> Outcome:
-        """Call the function on the case, wherever it is."""
+        """Call the function on the case, wherever it runs."""
 
 
 def call(function: Callable[..., Any] | Answer, case: Case) -> Outcome:
@@ -103,7 +103,7 @@ def called(frame: FrameType) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def watched(note: Callable[[FrameType, str, Any], None]) -> Iterator[None]:
-    """In this context `note` receives every call. A profiler that is already running, such as %prun's, keeps
+    """Within this context, `note` receives every call. A profiler that is already running, such as %prun's, keeps
     running."""
     previous: Any = sys.getprofile()
     if previous is not None and sys.gettrace() is None:

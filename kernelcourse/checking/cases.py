@@ -20,7 +20,7 @@ class Case:
 
     args: tuple[Any, ...]
     label: str = ""
-    strided: bool = False  # arrays that are views with gaps, as slices of a larger table are
+    strided: bool = False  # arrays that are views with gaps, like slices of a larger table
     frozen: bool = False  # read-only arrays
     keywords: dict[str, Any] = field(default_factory=dict)  # arguments passed by name
 

@@ -32,7 +32,7 @@ ENDLESS = "endless"
 
 
 class Checks:
-    """Checks of one assignment. Call it with the student's functions by name; see `kernelcourse.checking`.
+    """Checks of one assignment. Call it with the student's functions as keyword arguments; see `kernelcourse.checking`.
 
     The seed chooses the cases and the values of the parameters, `own`; see `kernelcourse.checking.variants`.
     """
@@ -174,7 +174,7 @@ class NoChecks(LookupError):
 
 @contextmanager
 def checks_in(folder: Path) -> Iterator[None]:
-    """In this context `catalogue` uses the `checks.py` of this folder, if any: instructors' commands need it."""
+    """Within this context, `catalogue` uses the `checks.py` of this folder, if any: instructors' commands need it."""
     token = _FOLDER.set(folder)
     try:
         yield

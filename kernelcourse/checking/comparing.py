@@ -21,8 +21,8 @@ def difference(got: Any, want: Any, tolerance: float) -> str:
     """Say what is wrong with `got`, or return an empty string if it equals `want` within the tolerance.
 
     Floats may differ by `tolerance * max(1, largest expected magnitude)`, and by more in single precision; whole
-    numbers, texts and truth values may not differ. A list is accepted for an array or a tuple, and a whole number for a
-    float of the same value; a number is not accepted for an array of equal numbers, nor for True.
+    numbers, texts and truth values may not differ. A list may stand for an array or a tuple, and a whole number for a
+    float of the same value; a number may not stand for an array of equal numbers, nor for True.
 
     >>> difference(np.zeros((2, 1)), np.zeros(2), 1e-9)
     'The shape is (2, 1), but (2,) is expected.'

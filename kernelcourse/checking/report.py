@@ -142,7 +142,7 @@ def _table(rows: Sequence[tuple[str, str]]) -> str:
 
 
 def _plain(text: str) -> str:
-    """A sentence for the box, in which nothing is set as a formula: it may quote the student's own text."""
+    """A sentence for the box, in which nothing is typeset as a formula: it may quote the student's own text."""
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text)).replace("$", "<span>$</span>")
 
 
@@ -201,7 +201,7 @@ class Verdict:
 
 
 class Passed(Verdict):
-    """Everything is right. The verdict is displayed and not returned: nbgrader gives full marks for no result."""
+    """Everything is right. The verdict is displayed and not returned: a cell without a result gets full marks."""
 
     def _ipython_display_(self) -> None:
         _display(self)

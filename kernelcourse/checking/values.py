@@ -41,7 +41,7 @@ class Frame:
 
     columns: list[Any]
     index: list[Any]
-    data: list[Any]  # one array, or list of texts and such, per column
+    data: list[Any]  # one array, or list of texts and the like, per column
     kinds: list[str]  # what pandas calls the types of the columns
     series: bool = False
 
@@ -86,7 +86,7 @@ def _frame(value: Any) -> Frame:
         array = part.to_numpy()
         if array.dtype.kind in "biufc":
             data.append(array)
-        else:  # texts, dates and what pandas added; a missing one is None
+        else:  # texts, dates and pandas' own types; a missing value is None
             texts = part.astype(str) if array.dtype.kind in "mM" else part
             data.append([None if gone else item for item, gone in zip(texts.tolist(), part.isna(), strict=True)])
     index = value.index.astype(str) if value.index.dtype.kind in "mM" else value.index

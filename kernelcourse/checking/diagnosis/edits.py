@@ -360,7 +360,7 @@ def _parts(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _by_type(node: ast.expr) -> Iterator[tuple[str, int, ast.expr, str]]:
-    """Changes that only this type of expression can have."""
+    """Changes that apply only to this type of expression."""
     if isinstance(node, ast.BinOp):
         for operator, sign in _OPERATORS.items():
             power = sign == "**" and not isinstance(node.right, ast.Constant)
@@ -512,7 +512,7 @@ def _of_loop(node: ast.For | ast.While, edit: Any) -> Iterator[Edit]:
 
 
 def with_ticks(function: ast.FunctionDef) -> ast.FunctionDef:
-    """The function, with loops that first ask whether there are steps left."""
+    """The function, with loops that first check whether there are steps left."""
     for loop in [node for node in ast.walk(function) if isinstance(node, (ast.For, ast.While))]:
         loop.body.insert(0, _at(loop, ast.Expr(ast.Call(ast.Name(TICK, ast.Load()), [], []))))
     return function
@@ -540,7 +540,7 @@ def helpers(tick: Callable[..., None]) -> dict[str, Any]:
 
 
 def rows(args: Sequence[Any]) -> int:
-    """n: the rows of the first array among the arguments, or else the first whole number."""
+    """n: the number of rows of the first array among the arguments, or else the first whole number."""
     for arg in args:
         if isinstance(arg, np.ndarray) and arg.ndim:
             return len(arg)

@@ -49,7 +49,7 @@ class Effort:
 
     @contextlib.contextmanager
     def at_most(self, steps: int) -> Iterator[None]:
-        """In this context at most `steps` of the remaining steps may be taken."""
+        """Within this context, at most `steps` of the remaining steps may be taken."""
         self.floor = max(0, self.left - steps)
         try:
             yield

@@ -52,7 +52,7 @@ class Known:
 
     @property
     def telling(self) -> bool:
-        """Whether there are so many different numbers that an agreement is not a coincidence."""
+        """Whether there are enough different numbers that an agreement is not a coincidence."""
         numbers = [np.ravel(np.asarray(pair.got, dtype=float)) for pair in self.pairs if not self.right(pair)]
         return bool(numbers) and len(np.unique(np.round(np.concatenate(numbers), 9))) > 2
 
