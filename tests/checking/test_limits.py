@@ -105,7 +105,7 @@ def test_the_alarm_goes_back_to_whom_it_belonged():
 @pytest.mark.parametrize("text", ["soon", "0", "-1", "nan"])
 def test_a_limit_that_is_no_time_is_refused(text, monkeypatch):
     monkeypatch.setenv("KERNELCOURSE_SECONDS", text)
-    with pytest.raises(ValueError, match=f"KERNELCOURSE_SECONDS is '{text}', but expected a positive number"):
+    with pytest.raises(ValueError, match=f"KERNELCOURSE_SECONDS is '{text}', expected a positive number"):
         seconds_per_piece()
 
 
