@@ -103,7 +103,7 @@ def repeated(call: Callable[[], Any], number: int, clock: Clock) -> float:
     return (clock() - begin) / number
 
 
-# ---------------------------------------------------------------- each side in a process of its own
+# ---------------------------------------------------------------- each side in a separate process
 
 
 def in_a_new_process(what: str, job: Job, parameters: Parameters, side: str) -> float:

@@ -1,6 +1,6 @@
 """Ours and a peer, side by side in one run: interleaved and repeated; medians and their ratio.
 
-Machines are shared and noisy. A time by itself says little; the ratio of two times taken in turns says a lot. A virtual
+Machines are shared and noisy. A single time says little; the ratio of two times taken in turns says a lot. A virtual
 machine knows for how long its host withheld the processors ("steal"): a run that lost more than a little is repeated,
 ours or the peer's, however long it took. Nothing is done about memory: a host may take back memory that was free for a
 while, and the next call that needs it, ours or the peer's, waits for it.
