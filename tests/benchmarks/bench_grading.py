@@ -190,10 +190,10 @@ def for_the_book(record: dict[str, Any]) -> str:
         f"At {core:.1f} s of a core per submission, {CLASS:,} submissions on {WORKERS} workers with one core each "
         f"would take {minutes:.0f} minutes. The single writer of the gradebook would then have "
         f"{1000 * core / WORKERS:.0f} milliseconds for each of them. One submission alone takes "
-        f"{single:.1f} s, the start of the program included.",
+        f"{single:.1f} s, including the time to start the program.",
         "",
-        f"Measured on {machine['cores']} cores with Python {machine['python']}, other programs running: the load was "
-        f"{machine.get('load', 'not known')} at the end.",
+        f"Measured on {machine['cores']} cores with Python {machine['python']} while other programs were running; the "
+        f"load was {machine.get('load', 'not known')} at the end.",
     ]
     return "\n".join(lines) + "\n"
 

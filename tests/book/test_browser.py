@@ -46,6 +46,25 @@ OUT_OF_REACH = """() => [...document.querySelectorAll("main *")]
   .filter((box) => ["auto", "scroll"].includes(getComputedStyle(box).overflowX))
   .filter((box) => box.tabIndex < 0 && !box.querySelector("a, button, input, [tabindex='0']"))
   .map((box) => box.outerHTML.slice(0, 200))"""
+# Where the pictures of a section stand, and where its questions begin.
+SHOWN = """() => {
+  const article = document.querySelector(".bd-article");
+  const questions = [...article.querySelectorAll("h2")].find((title) => title.textContent.includes("Check yourself"));
+  const top = article.getBoundingClientRect().top;
+  const place = (box) => [box.getBoundingClientRect().top - top, box.getBoundingClientRect().bottom - top];
+  const pictures = [...article.querySelectorAll("img, .lab")].filter((box) => box.checkVisibility());
+  return { pictures: pictures.map((box) => place(box.closest("figure") ?? box)), end: place(questions)[0] };
+}"""
+# All figures to drag have been set up, and nothing is left to draw.
+DRAWN = """() => [...document.querySelectorAll(".lab")].every((box) => box.matches(".lab-live")) &&
+  !document.querySelector("[data-pending~=picture]")"""
+MOST = 2  # screens without a picture
+
+# What axe says of a picture does not depend on what it shows.
+SIMPLIFY_PICTURES = """() => {
+  document.querySelectorAll("picture source").forEach((form) => form.remove());
+  document.querySelectorAll("main img").forEach((picture) => { picture.src = "data:,"; });
+}"""
 # A formula is a hundred elements, which have the colour of the text around them and of which screen readers get the
 # MathML: axe would spend most of its time on them.
 SIMPLIFY_FORMULAS = """() => document.querySelectorAll(".katex").forEach((formula) => formula.replaceWith("formula"))"""
@@ -116,6 +135,8 @@ NAMES = [
 ]
 PAGES = [f"{name}.html" for name in ("index", *entries(TOC), *NAMES, "genindex", "search")]
 SECTION = "book/dual/representation.html"
+SOURCES = {name: (ROOT / name).with_suffix(".md") for name in PAGES}
+SECTIONS = [name for name, page in SOURCES.items() if page.exists() and "## Check yourself" in page.read_text("utf-8")]
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +214,20 @@ def told():
     return set()
 
 
+def stretches(pictures: list[list[float]], end: float) -> list[float]:
+    """The stretches without a picture, in screens, down to where the questions begin."""
+    below, found = 0.0, []
+    for top, bottom in [*sorted(pictures), [end, end]]:
+        found.append((top - below) / DESKTOP["height"])
+        below = max(below, bottom)
+    return found
+
+
+def test_a_stretch_goes_from_the_end_of_one_picture_to_the_next():
+    assert stretches([[900, 1350], [450, 900]], 3150) == [0.5, 0, 2]
+    assert stretches([], 1800) == [2]
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_clean(html, open_page, told, name):
     page = open_page("desktop", html / name)
@@ -204,15 +239,22 @@ def test_page_is_clean(html, open_page, told, name):
     assert weight <= 1_000_000, [(file.name, file.stat().st_size) for file in files]
     assert page.locator(".katex-error").count() == 0
     assert page.evaluate(RAW_FORMULAS) == []
+    if name in SECTIONS:
+        page.wait_for_function(DRAWN)
+        found = stretches(**page.evaluate(SHOWN))
+        assert found[0] < 1, "the first picture begins on the first screen"
+        assert max(found) <= MOST, [round(stretch, 2) for stretch in found]
     for mode in ("desktop", "phone", "tablet"):  # in the dark the layout is the same
         look(page, mode)
         assert page.evaluate(TOO_WIDE) == [], mode
-    for simplify in (SIMPLIFY_FORMULAS, SIMPLIFY_LISTINGS, SIMPLIFY_LISTS):
+    for simplify in (SIMPLIFY_FORMULAS, SIMPLIFY_LISTINGS, SIMPLIFY_LISTS, SIMPLIFY_PICTURES):
         page.evaluate(simplify)
     page.evaluate(AXE)
     colours_apart = {rule: {"enabled": False} for rule in COLOURS}
     found = violations(page, "tablet", runOnly=OF_THE_LAYOUT)
-    found += violations(page, "phone", rules=colours_apart)
+    # The article has the same elements on every screen; what is around it does not.
+    found += violations(page, "phone", ".bd-article", runOnly=OF_THE_LAYOUT)
+    found += violations(page, "phone", {"exclude": [".bd-article"]}, rules=colours_apart)
     for mode in ("phone", "dark phone", "dark", "desktop"):
         found += colour_violations(page, mode, told)
     found += violations(page, "desktop", rules=colours_apart)

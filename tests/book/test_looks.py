@@ -1,4 +1,4 @@
-"""How the pages look: a picture at least every two screens, text that can be read, one colour per role."""
+"""How the pictures look: text that can be read, one colour per role."""
 
 from __future__ import annotations
 
@@ -20,59 +20,8 @@ from kernelcourse import plots
 
 ROOT = Path(__file__).resolve().parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
-SCREEN = 900  # pixels, at a width of 1400
-MOST = 2  # screens without a picture
 COLUMN, SMALLEST = 342, 10  # pixels of text on a phone, and of a letter
 ROLES = plots.ROLE | {"validation": plots.ROLE["held out"], "test": plots.ROLE["held out"]}
-
-
-# ------------------------------------------------------------------------------------ a picture every two screens
-
-SHOWN = """() => {
-  const article = document.querySelector(".bd-article");
-  const top = article.getBoundingClientRect().top;
-  const place = (box) => [box.getBoundingClientRect().top - top, box.getBoundingClientRect().bottom - top];
-  const pictures = [...article.querySelectorAll("img, .lab")].filter((box) => box.checkVisibility());
-  const questions = [...article.querySelectorAll("h2")].find((title) => title.textContent.includes("Check yourself"));
-  return { pictures: pictures.map((box) => place(box.closest("figure") ?? box)), end: place(questions)[0] };
-}"""
-
-# All figures to drag have been set up, and nothing remains to be drawn.
-DRAWN = """() => [...document.querySelectorAll(".lab")].every((box) => box.matches(".lab-live")) &&
-  !document.querySelector("[data-pending~=picture]")"""
-
-
-def stretches(pictures: list[list[float]], end: float) -> list[float]:
-    """The stretches without a picture, in screens, down to where the questions begin."""
-    below, found = 0.0, []
-    for top, bottom in [*sorted(pictures), [end, end]]:
-        found.append((top - below) / SCREEN)
-        below = max(below, bottom)
-    return found
-
-
-def test_a_stretch_goes_from_the_end_of_one_picture_to_the_next():
-    assert stretches([[900, 1350], [450, 900]], 3150) == [0.5, 0, 2]
-    assert stretches([], 1800) == [2]
-
-
-def sections() -> list[Path]:
-    pages = sorted((ROOT / "book").glob("*/*.md"))
-    return [page for page in pages if "## Check yourself" in page.read_text(encoding="utf-8")]
-
-
-@pytest.fixture(scope="module")
-def desk(new_window):
-    return new_window(viewport={"width": 1400, "height": SCREEN}).new_page()
-
-
-@pytest.mark.parametrize("section", sections(), ids=lambda page: page.stem)
-def test_no_two_screens_without_a_picture(html, desk, section):
-    desk.goto((html / section.relative_to(ROOT).with_suffix(".html")).as_uri())
-    desk.wait_for_function(DRAWN)
-    found = stretches(**desk.evaluate(SHOWN))
-    assert found[0] < 1, "the first picture begins on the first screen"
-    assert max(found) <= MOST, [round(stretch, 2) for stretch in found]
 
 
 # ---------------------------------------------------------------------------------------------- the saved pictures
