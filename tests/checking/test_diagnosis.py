@@ -345,6 +345,8 @@ def test_a_mistake_that_solves_singular_systems_has_no_fingerprint():
         ("return int(X.tolist())", "Here `X` is (3, 2)."),
         ("assert c > 2", "Here `c` is 1.5."),
         ("f = np\n    return -f", "Here `f` is a module."),
+        ("return answer(X, c)", "The function calls itself without end."),
+        ("return 2 * answer(X, c) + X[0]", "The function calls itself without end."),
     ],
 )
 def test_an_error_is_explained_by_the_names_and_shapes_of_its_line(body, said):
@@ -475,11 +477,11 @@ def test_every_part_of_a_statement_can_be_what_is_wrong():
         (lambda X, c: X * np.eye(len(X)), "right on the diagonal; only other entries are wrong."),
         (lambda X, c: np.vstack([X[:-1], 0 * X[:1]]), "wrong only in its last entry or row."),
         (lambda X, c: np.vstack([0 * X[:1], X[1:]]), "wrong only in its first entry or row."),
-        (lambda X, c: np.vstack([X[:1], 0 * X[1:]]), "right only in its first entry or row."),
-        (lambda X, c: np.vstack([0 * X[1:], X[-1:]]), "right only in its last entry or row."),
+        (lambda X, c: np.vstack([X[:1], 0 * X[1:]]), "right in its first entry or row, but not in all the others."),
+        (lambda X, c: np.vstack([0 * X[1:], X[-1:]]), "right in its last entry or row, but not in all the others."),
         (lambda X, c: np.hstack([X[:, :-1], 0 * X[:, :1]]), "wrong only in its last column."),
         (lambda X, c: np.hstack([0 * X[:, :1], X[:, 1:]]), "wrong only in its first column."),
-        (lambda X, c: np.hstack([X[:, :1], 0 * X[:, 1:]]), "right only in its first column."),
+        (lambda X, c: np.hstack([X[:, :1], 0 * X[:, 1:]]), "right in its first column, but not in all the others."),
         (lambda X, c: np.where(X > 2, X, 0), "a zero in every place where it is wrong; the other numbers are right."),
         (lambda X, c: X[:, :2], ""),
         (lambda X, c: [[1.0], [2.0, 3.0]], ""),

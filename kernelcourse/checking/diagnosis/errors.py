@@ -154,6 +154,8 @@ def _of_the_call(error: BaseException, function: Callable[..., Any], case: Case)
 
 
 def _meaning(error: BaseException, node: ast.expr | None, frame: FrameType) -> str:
+    if isinstance(error, RecursionError):
+        return "The function calls itself without end."
     if isinstance(error, UnboundLocalError):
         return f"The variable `{_quoted(error)}` is used before it has a value."
     if isinstance(error, NameError):
@@ -167,8 +169,6 @@ def _meaning(error: BaseException, node: ast.expr | None, frame: FrameType) -> s
         return f"Here {' and '.join(part for part in parts if ' is ' in part)}." if " is " in "".join(parts) else ""
     if isinstance(node, ast.Call):
         return _of_call(error, node, frame)
-    if isinstance(error, RecursionError):
-        return "The function calls itself without end."
     return ""
 
 
