@@ -21,7 +21,7 @@ BUILD = Path("_build", "html")
 PAGES = {
     "two-ways": ("introduction/two-ways", "Two ways to predict"),
     "dual": ("dual/representation", "The dual representation"),
-    "algorithm": ("dual/algorithm", "The algorithm, from two ends"),
+    "algorithm": ("dual/algorithm", "The algorithm from both ends"),
     "definition": ("kernels/definition", "What is a kernel?"),
     "features": ("kernels/features", "From features to kernels, and back"),
     "rules": ("kernels/rules", "Rules that build new kernels"),
