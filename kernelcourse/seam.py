@@ -4,9 +4,6 @@ A function that a reader is meant to read is marked `@definition`. It may have a
 `kernelcourse._engine`, which is marked `@accelerates(the_definition)` and is tried first while the engine is on. A twin
 that does not fit the job returns `NotImplemented`, and the definition does it. Nothing else connects the two: with the
 engine off, or without the packages that it needs, the same functions give the same answers on numpy alone.
-
-    with kernelcourse.engine("off"):      # or KERNELCOURSE_ENGINE=off in the environment
-        ...
 """
 
 from __future__ import annotations
@@ -15,39 +12,17 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
+from functools import cache, wraps
 from importlib import import_module
-from threading import RLock
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 __all__ = ["engine"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-STATES = ("on", "off", "always")
 ENGINE = ("gram", "linalg", "svm", "steps", "search", "blocks", "features")  # the modules that hold twins
 
-
-class Twin(NamedTuple):
-    """A fast form of a definition, and how far from it the answers may be."""
-
-    call: Callable[..., Any]
-    rtol: float
-    atol: float
-
-
-twins: dict[Callable[..., Any], Twin] = {}  # by the plain function: a subclass with another formula has no twin
-_waiting, _importing = list(ENGINE), RLock()
-
-
-def _known(state: str, name: str = "state") -> str:
-    if state not in STATES:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, STATES))}, got {state!r}")
-    return state
-
-
-_default = _known(os.environ.get("KERNELCOURSE_ENGINE", "on"), "KERNELCOURSE_ENGINE")
-_state = ContextVar("engine", default=_default)
+twins: dict[Callable[..., Any], Callable[..., Any]] = {}  # by the plain function: a subclass's own formula has no twin
+tolerances: dict[Callable[..., Any], dict[str, float]] = {}  # how far apart the two may be; also by the plain function
 
 
 def definition(plain: Function) -> Function:
@@ -63,8 +38,8 @@ def definition(plain: Function) -> Function:
     @wraps(plain)
     def call(*args: Any, **kwargs: Any) -> Any:
         if _state.get() != "off":
-            twin = _twin_of(plain)
-            if twin is not None and (result := twin.call(*args, **kwargs)) is not NotImplemented:
+            import_engine()
+            if (twin := twins.get(plain)) and (result := twin(*args, **kwargs)) is not NotImplemented:
                 return result
         return plain(*args, **kwargs)
 
@@ -72,23 +47,27 @@ def definition(plain: Function) -> Function:
     return cast("Function", call)
 
 
-def accelerates(of: Any, *, rtol: float = 1e-12, atol: float = 1e-12) -> Callable[[Callable[..., Any]], Any]:
-    """Make a function the twin of a definition; it takes the same arguments, and may return `NotImplemented`.
+def accelerates(of: Any, *, rtol: float = 1e-12, atol: float = 1e-12) -> Callable[[Function], Function]:
+    """Make a function the twin of a definition; it takes the same arguments, and may return `NotImplemented`."""
+    if not hasattr(of, "plain") or of.plain in twins:
+        raise TypeError(f"accelerates() takes a definition that has no twin yet, got {of!r}")
 
-    >>> accelerates(len)
-    Traceback (most recent call last):
-    TypeError: accelerates() takes a definition, got <built-in function len>
-    """
-    if not hasattr(of, "plain"):
-        raise TypeError(f"accelerates() takes a definition, got {of!r}")
-
-    def register(twin: Callable[..., Any]) -> Callable[..., Any]:
-        if of.plain in twins:
-            raise ValueError(f"{of.__qualname__} has a twin already: {twins[of.plain].call.__qualname__}")
-        twins[of.plain] = Twin(twin, rtol, atol)
+    def register(twin: Function) -> Function:
+        twins[of.plain], tolerances[of.plain] = twin, {"rtol": rtol, "atol": atol}
         return twin
 
     return register
+
+
+@cache
+def import_engine() -> None:
+    """Fill the table of twins, at the first call of a definition; a part whose packages are missing has none."""
+    for part in ENGINE:
+        try:
+            import_module(f"._engine.{part}", __package__)
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith(f"{__package__}.") and error.name != f"{__package__}._engine":
+                raise
 
 
 @contextmanager
@@ -99,7 +78,7 @@ def engine(state: str) -> Iterator[None]:
     ...     always()
     False
     """
-    before = _state.set(_known(state))
+    before = _state.set(_known(state, "state"))
     try:
         yield
     finally:
@@ -111,14 +90,10 @@ def always() -> bool:
     return _state.get() == "always"
 
 
-def _twin_of(plain: Callable[..., Any]) -> Twin | None:
-    """The twin, if there is one. The first call imports the engine; a part whose packages are missing has no twins."""
-    if _waiting:
-        with _importing:  # a second thread waits for the first
-            while _waiting:
-                try:
-                    import_module(f"._engine.{_waiting.pop()}", __package__)
-                except ModuleNotFoundError as error:
-                    if (error.name or "").startswith(f"{__package__}.") and error.name != f"{__package__}._engine":
-                        raise
-    return twins.get(plain)
+def _known(state: str, name: str) -> str:
+    if state not in ("on", "off", "always"):
+        raise ValueError(f"{name} must be one of 'on', 'off', 'always', got {state!r}")
+    return state
+
+
+_state = ContextVar("engine", default=_known(os.environ.get("KERNELCOURSE_ENGINE", "on"), "KERNELCOURSE_ENGINE"))
