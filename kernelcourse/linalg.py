@@ -78,17 +78,6 @@ def solve_by_eigenvalues(A: Array, t: Array, ridge: float, reciprocal_condition:
 
 
 @definition
-def solve_ridges(K: Array, t: Array, ridges: Array) -> Array:
-    r"""Solve $(K + \text{ridge}\, I)\, a = t$ for every ridge, one column for each.
-
-    >>> solve_ridges(np.eye(2), np.array([2.0, 4.0]), np.array([1.0, 3.0]))
-    array([[1. , 0.5],
-           [2. , 1. ]])
-    """
-    return np.column_stack([solve_ridge(K, t, float(ridge)) for ridge in ridges])
-
-
-@definition
 def cholesky(A: Array) -> Array:
     r"""The lower triangular L with $L L^\top = A + \text{nugget}\, I$; only A's lower triangle is read.
 

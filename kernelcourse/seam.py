@@ -96,4 +96,5 @@ def _known(state: str, name: str) -> str:
     return state
 
 
-_state = ContextVar("engine", default=_known(os.environ.get("KERNELCOURSE_ENGINE", "on"), "KERNELCOURSE_ENGINE"))
+_default = _known(os.environ.get("KERNELCOURSE_ENGINE", "on"), "KERNELCOURSE_ENGINE")
+_state = ContextVar("engine", default=_default)

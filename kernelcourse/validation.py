@@ -145,7 +145,6 @@ def _is_text(labels: Any) -> bool:
     return labels.dtype.kind in "US" or (labels.dtype == object and all(isinstance(v, (str, bytes)) for v in labels))
 
 
-@definition
 def square(K: ArrayLike, name: str = "K") -> Array:
     """`K` as a finite square float matrix that is symmetric up to rounding."""
     array = points(K, name)

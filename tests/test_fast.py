@@ -42,8 +42,8 @@ from kernelcourse import (
 from kernelcourse._engine import blocks, svm
 from kernelcourse._engine import gram as tiles
 from kernelcourse._engine import threads as fast
-from kernelcourse.algorithms.svm import solved_path
-from kernelcourse.linalg import solve_ridge, solve_ridges
+from kernelcourse._engine.search import solve_ridges, solved_path
+from kernelcourse.linalg import solve_ridge
 from kernelcourse.validation import KernelCourseWarning, square
 
 rng = np.random.default_rng(0)
@@ -357,12 +357,26 @@ def test_a_solve_may_use_up_its_matrix():
         np.testing.assert_allclose(solve_ridge(singular, np.array([1.0, 2.0, 6.0]), 0.0, overwrite=True), 1.0)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 90])
-def test_many_ridges_from_one_reduction(n):
-    ridges = np.array([1e-4, 0.1, 30.0])
-    a = solve_ridges(K[:n, :n], t[:n], ridges)
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 90])
+@pytest.mark.parametrize("scale", [1.0, 1e-150, 1e150])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_many_ridges_from_one_reduction(n, scale, order):
+    ridges, A = scale * np.array([1e-4, 0.1, 30.0, 1e3]), np.array(scale * K[:n, :n], order=order)
+    kept = A.copy()
+    a = solve_ridges(A, t[:n], ridges)
+    np.testing.assert_array_equal(A, kept)
     for ridge, column in zip(ridges, a.T, strict=True):
-        np.testing.assert_allclose(column, solve_ridge(K[:n, :n], t[:n], ridge), rtol=1e-8)
+        np.testing.assert_allclose(column, solve_ridge(A, t[:n], ridge), rtol=1e-8)
+
+
+def test_many_ridges_of_an_indefinite_matrix_are_solved_one_by_one():
+    values = np.array([1.0, 0.5, -1e-8])
+    A = np.linalg.qr(K[:3, :3])[0]
+    A = (A * values) @ A.T
+    with pytest.warns(KernelCourseWarning, match="leaving out|not numerically"):
+        a = solve_ridges((A + A.T) / 2, t[:3], np.array([1e-9]))
+    with pytest.warns(KernelCourseWarning, match="leaving out|not numerically"):
+        np.testing.assert_array_equal(a[:, 0], solve_ridge((A + A.T) / 2, t[:3], 1e-9))
 
 
 def test_a_ridge_below_rounding_is_solved_by_itself():
@@ -440,8 +454,8 @@ def test_a_path_is_its_solutions_one_by_one(offset):
     lams = [0.01, 0.3, 0.001]
     for lam, fit in zip(lams, solved_path(K, y, np.array(lams), offset=offset, gap=1e-11), strict=True):
         np.testing.assert_allclose(fit.alpha, solve(K, y, lam=lam, gap=1e-11).alpha, atol=1e-7)
-    with pytest.raises(ValueError, match="lams"):
-        solved_path(K, y, np.array([0.1, 0.0]), offset=False, gap=1e-6)
+    with pytest.raises(ValueError, match="lam must be a finite number > 0"):
+        grid_search(KernelSVM(), X, y, {"lam": [0.1, 0.0]}, k_fold(90, 3, rng=0))
     with pytest.raises(ValueError, match="both labels"):
         solved_path(K, np.ones(90), np.array([0.1]), offset=True, gap=1e-6)
 

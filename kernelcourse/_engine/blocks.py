@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
-from itertools import pairwise
+from collections.abc import Callable, Iterator
+from functools import partial, reduce
 from operator import iadd
 from typing import Any
 
@@ -16,9 +15,11 @@ from ..estimators import classifiers
 from ..kernels.kernel import Kernel
 from ..scaling import blocks
 from ..seam import accelerates, always
-from ..validation import Array
+from ..validation import Array, slices
 from . import gram, threads
 from .steps import first_of_rows, reached
+
+CACHE = 6 * 2**20  # bytes of the processor's cache, for one block of rows
 
 
 @accelerates(classifiers.nearest_points, rtol=0, atol=0)
@@ -63,23 +64,20 @@ def labels_in_feature_space(kernel: Kernel, P: Any, Q: Any, labels: Any, kappa: 
     return np.concatenate([plain(kernel, P[rows], Q, labels, kappa) for rows in slabs])
 
 
+@accelerates(blocks.row_blocks)
+def row_blocks(n: int, columns: int, *, memory: int = blocks.MEMORY) -> Iterator[slice]:
+    """Smaller blocks, which stay in the processor's cache: they are not written to memory at all."""
+    return slices(n, min(blocks.block_rows(columns, memory=memory), max(64, CACHE // (8 * columns))))
+
+
 @accelerates(blocks.sum_over_blocks, rtol=1e-10, atol=1e-10)
 def sum_over_blocks(
-    work: Callable[[Iterable[blocks.Rows]], tuple[Any, ...]], features: Any, P: Any, *, memory: int = blocks.MEMORY
-) -> tuple[Any, ...]:
-    """A share of the blocks for each thread; `memory` is for all threads together."""
+    add: Callable[..., None], shapes: blocks.Shapes, features: Any, P: Any, y: Any, *, memory: int = blocks.MEMORY
+) -> list[Any]:
+    """A share of the rows for each thread; `memory` is for all threads together."""
     count = max(threads.workers(), 2 * always())
-    if count < 2 or blocks.block_rows(features.m, memory=memory) >= len(P):
+    if count < 2 or len(list(row_blocks(len(P), features.m, memory=memory))) < 2:
         return NotImplemented
-    share = max(memory // count, blocks.row_bytes(features.m))
-    parts = list(blocks.row_blocks(len(P), features.m, memory=share))
-    cuts = [i * len(parts) // count for i in range(count + 1)]
-    jobs = [partial(_share, work, features, P, parts[first:last]) for first, last in pairwise(cuts) if first < last]
-    total, *others = threads.side_by_side(jobs)
-    for part in others:
-        total = tuple(map(iadd, total, part))  # in place where they are arrays
-    return total
-
-
-def _share(work: Callable[..., Any], features: Any, P: Any, parts: list[slice]) -> Any:
-    return work((block, features.rows(P[block])) for block in parts)
+    one = partial(blocks.sum_over_blocks.plain, memory=max(memory // count, blocks.row_bytes(features.m)))  # type: ignore[attr-defined]
+    jobs = [partial(one, add, shapes, features, P[rows], y[rows]) for rows in slices(len(P), -(-len(P) // count))]
+    return [reduce(iadd, sums) for sums in zip(*threads.side_by_side(jobs), strict=True)]  # in the place of the first

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from ..kernels.counts import CountKernel, entries
 from ..kernels.kernel import Kernel, is_ours
 from ..kernels.rules import Power
+from ..kernels.strings import gap_weighted
 from ..kernels.vectors import Gaussian, Laplacian, Polynomial, Radial
 from ..seam import accelerates, always
 from ..validation import Array, slices
@@ -27,6 +28,7 @@ ENTRIES = 2**17  # that a thread computes at a time in a compiled loop: 1 MB; th
 MOST_COLUMNS = 32  # with more, one matrix product is faster than the differences of all pairs
 WORTH_TILES = 2**12  # entries; with fewer, the formula itself is as fast, unless there are many columns
 TINY = np.finfo(float).tiny
+CELLS = 2**18  # pairs of places in two strings: 2 MB
 DENSE = 0.1  # share of counts that are not 0; above it a dense product is faster than a sparse one
 
 Profile = Callable[[Array], Array]  # of an array that it may overwrite
@@ -94,6 +96,13 @@ def matrix(counted: Sequence[Mapping[Any, float]]) -> Any:
     C = csr_array((values, columns, np.append(0, np.cumsum(lengths, dtype=np.int32))), shape=shape)
     C.sort_indices()  # every sum then runs in the same order, and the Gram matrix is symmetric to the last digit
     return C.toarray() if C.nnz > DENSE * np.prod(shape) else C
+
+
+@accelerates(gap_weighted)
+def subsequences(s: Array, T: Array, **options: Any) -> Array:
+    """As many strings at once as the processor's cache can hold."""
+    few = slices(T.shape[1], max(1, CELLS // max(1, len(s) * len(T))))
+    return np.concatenate([gap_weighted.plain(s, T[:, strings], **options) for strings in few])  # type: ignore[attr-defined]
 
 
 @accelerates(Kernel.expand)

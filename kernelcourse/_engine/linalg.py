@@ -9,26 +9,12 @@ from scipy.linalg import blas, lapack, solve_triangular
 
 from .. import linalg, validation
 from ..algorithms import newton
-from ..linalg import EPS, largest_row_sum, norm_in_doubt, nuggets, solve_by_eigenvalues
+from ..linalg import EPS, norm_in_doubt, nuggets, solve_by_eigenvalues
 from ..seam import accelerates, always
 from ..validation import Array, slices
-from .threads import compiled, in_threads, one_thread
+from .threads import in_threads, one_thread
 
 TILE = 128  # rows and columns of a matrix that are compared at a time
-
-
-@accelerates(validation.square)
-def square(K: Any, name: str = "K") -> Any:
-    """Fast path: K itself if it is finite and exactly symmetric; otherwise the full checks word the error."""
-    if type(K) is not np.ndarray or K.dtype != np.float64 or K.ndim != 2 or K.shape[0] != K.shape[1]:
-        return NotImplemented
-    if not K.size or not (K.flags.c_contiguous and K.flags.writeable):
-        return NotImplemented
-    if (loops := compiled(K.size)) is None:
-        return K if np.isfinite(K.sum()) and validation.is_symmetric(K) else NotImplemented
-    seen: list[bool] = []
-    in_threads(lambda rows: seen.append(loops.symmetric(K, rows.start, rows.stop)), _tiles(K), K.size)
-    return K if all(seen) else NotImplemented
 
 
 @accelerates(validation.is_symmetric)
@@ -39,17 +25,13 @@ def is_symmetric(K: Array, slack: float = 0.0) -> bool:
     apart: list[slice] = []
 
     def compare(rows: slice) -> None:
-        for columns in _tiles(K)[rows.start // TILE :]:
+        for columns in slices(len(K), TILE, rows.start):
             one, other = K[rows, columns], K[columns, rows].T
             if not apart and not (np.array_equal(one, other) if slack == 0 else np.abs(one - other).max() <= slack):
                 apart.append(rows)
 
-    in_threads(compare, _tiles(K), K.size)
+    in_threads(compare, slices(len(K), TILE), K.size)
     return not apart
-
-
-def _tiles(K: Array) -> list[slice]:
-    return list(slices(len(K), TILE))
 
 
 @accelerates(linalg.solve_ridge, rtol=1e-9, atol=1e-9)
@@ -65,39 +47,6 @@ def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False, qu
             return lapack.dpotrs(A.T, t, lower=1)[0]
     np.fill_diagonal(A, diagonal)  # the lower triangle, which is all that is read from here on, is as it was
     return solve_by_eigenvalues(A, t, ridge, reciprocal_condition, quiet=quiet)
-
-
-@accelerates(linalg.solve_ridges, rtol=1e-8, atol=1e-8)
-def solve_ridges(K: Array, t: Array, ridges: Array) -> Array:
-    r"""All ridges from one reduction $K = Q T Q^\top$.
-
-    T is tridiagonal. The reduction takes about a third of the time of the eigendecomposition. As
-    $(K + \text{ridge}\, I)^{-1} t = Q (T + \text{ridge}\, I)^{-1} Q^\top t$, each ridge then needs one system that is
-    solved in O(n). Ridges close to the rounding error of K are left to the definition.
-    """
-    n = len(K)
-    if n == 1 or np.min(ridges) <= 1e3 * n * EPS * largest_row_sum(K):
-        return NotImplemented
-    H, d, e, tau, _ = lapack.dsytrd(K, lower=1, lwork=int(lapack.dsytrd_lwork(n, lower=1)[0]))
-    # Q does not change the first entry. On the others it is a product of reflections, which H holds below its diagonal.
-    # They are moved together in place, column by column: a copy would be as large as K.
-    flat = H.ravel(order="K")
-    for j in range(n - 1):
-        flat[j * (n - 1) : (j + 1) * (n - 1)] = flat[j * n + 1 : (j + 1) * n]
-    reflections = flat[: (n - 1) ** 2].reshape(n - 1, n - 1, order="F")
-
-    def rotate(B: Array, trans: str) -> Array:
-        below = np.asfortranarray(B[1:])
-        room = int(lapack.dormqr("L", trans, reflections, tau, below, -1)[1][0])
-        return np.vstack([B[:1], lapack.dormqr("L", trans, reflections, tau, below, room)[0]])
-
-    s = rotate(t[:, None], "T")[:, 0]
-    solved = np.empty((n, len(ridges)))
-    for j, ridge in enumerate(ridges):
-        _, _, solved[:, j], failed = lapack.dptsv(d + ridge, e, s)
-        if failed:
-            return NotImplemented
-    return rotate(solved, "N")
 
 
 @accelerates(linalg.cholesky, rtol=1e-9, atol=1e-9)

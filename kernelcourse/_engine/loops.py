@@ -12,7 +12,6 @@ from numba import njit
 from numpy.polynomial import Chebyshev, Polynomial
 
 ROWS, COLUMNS = 32, 256  # a tile of the Gram matrix: 64 kB, so that it stays in the processor's cache
-SIDE = 64  # of a tile that is compared with its mirror image
 
 LOG2E = 1 / log(2)
 LN2_HIGH, LN2_LOW = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
@@ -189,23 +188,6 @@ def nearest_points(X, Z_T, first, last, nearest):
                             best[s], nearest[i, s] = best[s - 1], nearest[i, s - 1]
                             s -= 1
                         best[s], nearest[i, s] = x[j], left + j
-
-
-@loop
-def symmetric(K, first, last):
-    """Whether the rows from first to last are finite and, right of the diagonal, equal to the columns."""
-    n = len(K)
-    for top in range(first, last, SIDE):
-        for left in range(top, n, SIDE):
-            apart = 0
-            for i in range(top, min(top + SIDE, last)):
-                row = K[i, left : min(left + SIDE, n)]
-                for j in range(len(row)):
-                    # also true for two infinities, and for NaN
-                    apart += row[j] - K[left + j, i] != 0.0
-            if apart > 0:
-                return False
-    return True
 
 
 @loop

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import lapack
 
 from .. import selection
 from ..algorithms import svm
 from ..estimators.base import side_by_side
 from ..estimators.classifiers import KernelSVM
 from ..estimators.regressors import KernelRidge
-from ..linalg import solve_ridges
+from ..linalg import EPS, largest_row_sum, solve_ridge
 from ..seam import accelerates
 from ..selection import Metric, Split, fresh
 from ..validation import OFFSETS, Array, offset_word, real, same_length
@@ -38,6 +40,47 @@ def _for_ridges(model: KernelRidge, K: Array, y: Any, K_test: Array, ridges: lis
     return list((K_test @ solve_ridges(K, model._numbers(y, len(K)), values)).T)
 
 
+def solve_ridges(K: Array, t: Array, ridges: Array) -> Array:
+    r"""Solve $(K + \text{ridge}\, I)\, a = t$ for every ridge, one column for each, from one $K = Q T Q^\top$.
+
+    T is tridiagonal. The reduction takes about a third of the time of the eigendecomposition, and then
+    $(T + \text{ridge}\, I)^{-1} Q^\top t$ takes O(n). Ridges close to the rounding error of K are solved one by one.
+    """
+    n, solved = len(K), []
+    if n > 1 and np.min(ridges) > 1e3 * n * EPS * largest_row_sum(K):
+        H, d, e, tau, _ = lapack.dsytrd(K, lower=1, lwork=int(lapack.dsytrd_lwork(n, lower=1)[0]))
+        # Q does not change the first entry. On the others it is a product of reflections, kept in H below its diagonal:
+        # read from its second entry on, H has them as columns (and one row more, which is not used).
+        Q = partial(_reflected, H.ravel(order="K")[1 : 1 + n * (n - 1)].reshape(n, n - 1, order="F"), tau)
+        s = Q(t[:, None], "T")[:, 0]
+        solved = [lapack.dptsv(d + ridge, e, s) for ridge in ridges]
+    if not solved or any(failed for *_, failed in solved):
+        return np.column_stack([solve_ridge(K, t, float(ridge)) for ridge in ridges])
+    return Q(np.column_stack([x for _, _, x, _ in solved]), "N")
+
+
+def _reflected(reflections: Array, tau: Array, B: Array, trans: str) -> Array:
+    below = np.asfortranarray(B[1:])
+    room = int(lapack.dormqr("L", trans, reflections, tau, below, -1)[1][0])
+    return np.vstack([B[:1], lapack.dormqr("L", trans, reflections, tau, below, room)[0]])
+
+
+def solved_path(K: Array, y: Array, lams: Array, **options: Any) -> list[svm.SVMFit]:
+    """The SVM for many `lams`, in the order given, solved from the largest down.
+
+    What was at the old C starts at the new one, the rest where it was: most points stay there between neighbouring
+    lams, and a solution costs less than one from nothing.
+    """
+    fits: dict[int, svm.SVMFit] = {}
+    alpha = None
+    for before, i in pairwise([-1, *np.argsort(-lams)]):
+        if alpha is not None:
+            alpha = np.where(alpha >= (1 - 1e-8) * alpha.max(), alpha * (lams[before] / lams[i]), alpha)
+        fits[i] = svm.solved(K, y, lams[i], alpha0=alpha, **options)
+        alpha = fits[i].alpha
+    return [fits[i] for i in range(len(lams))]
+
+
 def _for_lams(model: KernelSVM, K: Array, y: Any, K_test: Array, lams: list[Any]) -> list[Any]:
     values = np.array([real(lam, "lam", above=0) for lam in lams])
     offset, problems = offset_word(model.offset, OFFSETS, true="free"), model._svm_problems(model._encode(y, len(K)))
@@ -46,7 +89,7 @@ def _for_lams(model: KernelSVM, K: Array, y: Any, K_test: Array, lams: list[Any]
     columns = []
     for rows, signs in problems:
         part, lams_ = K if len(rows) == len(K) else K[np.ix_(rows, rows)], values * (len(K) / len(rows))
-        fits = svm.solved_path(part, signs, lams_, offset=offset == "free", gap=model.gap)
+        fits = solved_path(part, signs, lams_, offset=offset == "free", gap=model.gap)
         alpha, b = np.array([f.alpha for f in fits]), np.array([f.b for f in fits])
         columns.append((alpha * signs) @ K_test[:, rows].T + b[:, None])  # (lams, test points)
     return [model._decide(model._scored(side_by_side(list(scores)))) for scores in zip(*columns, strict=True)]

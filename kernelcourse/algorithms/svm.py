@@ -230,25 +230,6 @@ def solve_each(
     return [solved(part, y, lam * len(K) / len(y), **options) for part, (_, y) in zip(parts, problems, strict=True)]
 
 
-def solved_path(
-    K: Array, y: Array, lams: Array, *, offset: bool, gap: float, max_steps: int = 1_000_000
-) -> list[SVMFit]:
-    """The SVM for many `lams`, in the order given, of a K that is known to be a Gram matrix.
-
-    They are solved from the largest down. What was at the old C starts at the new one, the rest where it was: most
-    points stay there between neighbouring lams, and a solution costs less than one from nothing.
-    """
-    fits: dict[int, SVMFit] = {}
-    alpha, before = None, 1.0
-    for i in np.argsort(-lams):
-        lam = real(lams[i], "lams", above=0)
-        if alpha is not None:
-            alpha = np.where(alpha >= (1 - 1e-8) * alpha.max(), alpha * (before / lam), alpha)
-        fits[i] = solved(K, y, lam, offset=offset, gap=gap, max_steps=max_steps, alpha0=alpha)
-        alpha, before = fits[i].alpha, lam
-    return [fits[i] for i in range(len(lams))]
-
-
 def svm_sgd(K: ArrayLike, y: ArrayLike, *, lam: float, steps: int, rng: Any = None, averaged: bool = True) -> Array:
     r"""The SVM without offset by stochastic subgradient descent on hinge loss plus penalty (lecture H, H8; Pegasos).
 

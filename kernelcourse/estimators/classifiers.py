@@ -23,7 +23,6 @@ from .base import (
     one_against_one,
     one_against_rest,
     side_by_side,
-    take,
     votes,
     with_constant,
 )
@@ -307,18 +306,17 @@ class KernelSVM(Classifier):
         offset = offset_word(self.offset, OFFSETS, true="free")
         P = self._prepared_points(X)
         codes = self._encode(y, len(P))
-        order = np.argsort(codes, kind="stable")  # then the points of two classes are two blocks of K
-        problems = self._svm_problems(codes[order])
-        K = with_constant(gram(self.kernel_, take(P, order)), offset)
+        problems = self._svm_problems(codes)
+        K = with_constant(gram(self.kernel_, P), offset)
         fits = svm.solve_each(K, problems, real(self.lam, "lam", above=0), offset=offset == "free", gap=self.gap)
         columns = np.zeros((len(fits), len(K)))
         for column, fit, (rows, signs) in zip(columns, fits, problems, strict=True):
-            column[order[rows]] = fit.alpha * signs
+            column[rows] = fit.alpha * signs
         self.c_ = side_by_side(list(columns))
         self.b_ = side_by_side([np.array([f.b]) for f in fits])[0] + constant_of(self.c_, offset)
         self.gap_ = [f.gap for f in fits]
         support = [rows[f.support] for f, (rows, _) in zip(fits, problems, strict=True)]
-        self.support_ = np.sort(order[np.unique(np.concatenate(support))])
+        self.support_ = np.unique(np.concatenate(support))
         self.f_ = Expansion.over(P, self.c_, self.kernel_)
         return self
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..validation import Array, real, slices, whole
+from ..seam import definition
+from ..validation import Array, real, whole
 from .counts import CountKernel, ObjectKernel, count_matrix, distinct, require_few, symbols
 from .kernel import InvalidKernel, Objects, _set
 from .rules import row_kronecker
@@ -150,6 +151,7 @@ class Subsequence(ObjectKernel):
         return grown[-1]
 
 
+@definition
 def gap_weighted(s: Codes, T: Codes, *, size: int, decay: float) -> Array:
     r"""`Subsequence` of the string s and every column of T, by dynamic programming.
 
@@ -161,10 +163,6 @@ def gap_weighted(s: Codes, T: Codes, *, size: int, decay: float) -> Array:
     >>> gap_weighted(np.array([0, 1]), np.array([[0], [1], [1]]), size=2, decay=0.5)
     array([0.09375])
     """
-    wide = max(1, 2**18 // max(1, len(s) * len(T)))  # as many strings at once as the processor's cache can hold
-    if T.shape[1] > wide:
-        blocks = slices(T.shape[1], wide)
-        return np.concatenate([gap_weighted(s, T[:, block], size=size, decay=decay) for block in blocks])
     match = s[:, None, None] == T  # (|s|, |t|, strings)
     D = np.where(match, decay**2, 0.0)
     with np.errstate(over="ignore"):

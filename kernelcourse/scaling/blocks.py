@@ -1,14 +1,15 @@
 r"""Row blocks: products with a Gram matrix that is never formed, in memory that does not depend on n.
 
 `memory` is a number of bytes. It bounds what one block of rows takes, its temporaries included; what a method keeps
-for itself (an m x m matrix, a vector of n weights) comes on top. Blocks are smaller than that where the processor's
-cache is: a block that stays there is not written to memory at all.
+for itself (an m x m matrix, a vector of n weights) comes on top.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
+
+import numpy as np
 
 from ..estimators.base import prepared
 from ..kernels.kernel import Kernel
@@ -19,7 +20,6 @@ from ..validation import Array, real, slices, vector, warn, whole
 __all__ = ["cg_ridge"]
 
 MEMORY = 256 * 2**20
-_CACHE = 6 * 2**20  # of the processor's cache, for one block
 _COPIES = 4  # arrays of a block's size that a kernel's formula may hold at once
 
 
@@ -34,23 +34,27 @@ def block_rows(columns: int, *, memory: int = MEMORY) -> int:
     row = row_bytes(columns)
     if memory < row:
         raise ValueError(f"memory must be at least {row} bytes, room for one row of {columns} values, got {memory}")
-    return min(memory // row, max(64, _CACHE // (8 * columns)))
+    return memory // row
 
 
+@definition
 def row_blocks(n: int, columns: int, *, memory: int = MEMORY) -> Iterator[slice]:
     """Slices that cover the rows 0, ..., n - 1 in order."""
     return slices(n, block_rows(columns, memory=memory))
 
 
-Rows = tuple[slice, Array]  # a block of rows, and their features
+Shapes = tuple[tuple[int, ...], ...]
 
 
 @definition
 def sum_over_blocks(
-    work: Callable[[Iterable[Rows]], tuple[Any, ...]], features: Any, P: Any, *, memory: int = MEMORY
-) -> tuple[Any, ...]:
-    """What `work` sums up, a tuple of numbers and arrays, over blocks of rows of prepared points and their features."""
-    return work((block, features.rows(P[block])) for block in row_blocks(len(P), features.m, memory=memory))
+    add: Callable[..., None], shapes: Shapes, features: Any, P: Any, y: Any, *, memory: int = MEMORY
+) -> list[Any]:
+    """Sums of these shapes; `add(sums, Phi, y)` adds what the features of a block of points and their targets give."""
+    sums = [np.zeros(shape, order="F") for shape in shapes]
+    for block in row_blocks(len(P), features.m, memory=memory):
+        add(sums, features.rows(P[block]), y[block])
+    return sums
 
 
 def cg_ridge(

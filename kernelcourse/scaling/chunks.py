@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial, reduce, wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from ..validation import signs, vector
-from .blocks import sum_over_blocks
+from .blocks import Shapes, sum_over_blocks
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 _FAN_IN = 8  # partial sums that one task adds
@@ -81,19 +81,19 @@ def _refuse_strange_chunks(array: Any, name: str) -> None:
         raise ValueError(f"{name} has 0 sample(s) ({found}) while a minimum of 1 is required.")
 
 
-def map_sum(work: Callable[..., tuple[Any, ...]], features: Any, X: Any, y: Any, *, memory: int) -> list[Any]:
-    """What `work` sums up over blocks of rows and their targets, over all chunks; points that are here are prepared."""
+def map_sum(add: Callable[..., None], shapes: Shapes, features: Any, X: Any, y: Any, *, memory: int) -> list[Any]:
+    """`sum_over_blocks` of all chunks; points that are here are prepared."""
     if not is_dask(X):
-        return list(sum_over_blocks(lambda blocks: work(blocks, y), features, X, memory=memory))
+        return sum_over_blocks(add, shapes, features, X, y, memory=memory)
     import dask
 
-    shared = dask.delayed((work, features, memory), traverse=False)  # one copy for all chunks, landmarks and weights
-    task, add = dask.delayed(_on_chunk), dask.delayed(_added)
+    shared = dask.delayed((add, shapes, features, memory), traverse=False)  # one copy for all chunks
+    task, total = dask.delayed(_on_chunk), dask.delayed(_added)
     first = np.cumsum([0, *X.chunks[0]])
     chunks = zip(X.to_delayed().ravel(), y.to_delayed().ravel(), X.chunks[0], first, strict=False)
     parts = [task(shared, X_i, y_i, int(start)) for X_i, y_i, size, start in chunks if size > 0]
     while len(parts) > 1:
-        parts = [add(parts[i : i + _FAN_IN]) for i in range(0, len(parts), _FAN_IN)]
+        parts = [total(parts[i : i + _FAN_IN]) for i in range(0, len(parts), _FAN_IN)]
     return dask.compute(parts[0])[0]
 
 
@@ -129,17 +129,13 @@ def distinct(y: Any) -> np.ndarray:
     return np.unique(np.concatenate([chunk for chunk in found if len(chunk)]))
 
 
-def _on_chunk(shared: tuple[Callable[..., Any], Any, int], X: Any, y: Any, first: int) -> list[Any]:
-    work, features, memory = shared
+def _on_chunk(shared: tuple[Any, ...], X: Any, y: Any, first: int) -> list[Any]:
+    add, shapes, features, memory = shared
     try:
-        return map_sum(work, features, features.prepare(X), vector(y, "y"), memory=memory)
+        return map_sum(add, shapes, features, features.prepare(X), vector(y, "y"), memory=memory)
     except (ValueError, TypeError, OverflowError) as error:
         raise type(error)(f"in the chunk of rows {first} to {first + len(X) - 1}: {error}") from error
 
 
 def _added(parts: list[list[Any]]) -> list[Any]:
-    total = [np.array(value) for value in parts[0]]
-    for part in parts[1:]:
-        for entry, value in zip(total, part, strict=True):
-            entry += value
-    return total
+    return [reduce(np.add, sums) for sums in zip(*parts, strict=True)]

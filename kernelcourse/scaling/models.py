@@ -8,7 +8,7 @@ method, one pass for each step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,21 +18,18 @@ from ..algorithms.logistic import logistic
 from ..algorithms.newton import newton
 from ..linalg import add_squares, cholesky, cholesky_solve, conjugate_gradients, triangular_solve
 from ..validation import Array, real, warn, whole
-from .blocks import MEMORY, Rows
+from .blocks import MEMORY
 from .chunks import is_dask, labels, map_sum, numbers
 from .maps import FeatureMap
 
 __all__ = ["FalkonFit", "NewtonFit", "falkon", "feature_logistic", "feature_ridge", "feature_svm"]
 
 
-def _normal_terms(blocks: Iterable[Rows], t: Array, *, m: int) -> tuple[Array, Array]:
+def _add_normal_terms(sums: list[Array], Phi: Array, t: Array) -> None:
     r"""$\Phi^\top\Phi$, its lower triangle, and $\Phi^\top t$."""
-    G, b = np.zeros((m, m), order="F"), np.zeros(m)
-    for block, Phi in blocks:
-        add_squares(G, Phi)
-        b += t[block] @ Phi
-        del Phi  # makes room for the next block
-    return G, b
+    G, b = sums
+    add_squares(G, Phi)
+    b += t @ Phi
 
 
 def _prepared(features: FeatureMap, X: Any) -> Any:
@@ -56,8 +53,13 @@ def feature_ridge(features: FeatureMap, X: Any, t: Any, *, ridge: float, memory:
     array([1.5])
     """
     X, t, ridge = _prepared(features, X), numbers(t, X), real(ridge, "ridge", above=0)
-    G, b = map_sum(partial(_normal_terms, m=features.m), features, X, t, memory=memory)
-    P = features.penalty()
+    G, b = map_sum(_add_normal_terms, ((features.m, features.m), (features.m,)), features, X, t, memory=memory)
+    _add_penalty(G, features.penalty(), ridge)
+    return cholesky_solve(cholesky(G), b)
+
+
+def _add_penalty(G: Array, P: Array, ridge: float) -> None:
+    """Add ridge P to the normal matrix in its place, and warn where too few digits will be left."""
     # The eigenvalues of K~ = Phi P^-1 Phi' are about those of P times n / m; its trace bounds the largest.
     condition = np.trace(G) / max(np.trace(P), np.finfo(float).tiny) / ridge
     if condition**2 * np.finfo(float).eps > 1e-2:
@@ -67,8 +69,6 @@ def feature_ridge(features: FeatureMap, X: Any, t: Any, *, ridge: float, memory:
         )
     P *= ridge
     G += P
-    del P
-    return cholesky_solve(cholesky(G), b)
 
 
 class FalkonFit(NamedTuple):
@@ -101,34 +101,34 @@ def falkon(
     """
     ridge, tol = real(ridge, "ridge", above=0), real(tol, "tol", at_least=0)
     iterations, t = whole(iterations, "iterations", at_least=1), numbers(t, X)
-    P, n, m = _prepared(features, X), len(X), features.m
+    P, m = _prepared(features, X), features.m
     L = cholesky(features.penalty())
-    S = L.T @ L
-    S *= n / m
-    S.flat[:: m + 1] += ridge
-    A = cholesky(S)
-    del S
+    A = _preconditioner(L, len(X) / m, ridge)
 
     def times(beta: Array) -> Array:
         u = triangular_solve(A, beta, transposed=True)
         w = triangular_solve(L, u, transposed=True)
-        (product,) = map_sum(partial(_round_trip, w=w, m=m), features, P, t, memory=memory)
+        (product,) = map_sum(partial(_add_round_trip, w=w), ((m,),), features, P, t, memory=memory)
         return triangular_solve(A, triangular_solve(L, product) + ridge * u)
 
-    (target,) = map_sum(partial(_round_trip, w=None, m=m), features, P, t, memory=memory)
+    (target,) = map_sum(partial(_add_round_trip, w=None), ((m,),), features, P, t, memory=memory)
     target = triangular_solve(A, triangular_solve(L, target))
     beta, residuals = conjugate_gradients(times, target, iterations=iterations, tol=tol)
     w = triangular_solve(L, triangular_solve(A, beta, transposed=True), transposed=True)
     return FalkonFit(w, len(residuals), residuals)
 
 
-def _round_trip(blocks: Iterable[Rows], t: Array, *, w: Array | None, m: int) -> tuple[Array]:
+def _preconditioner(L: Array, share: float, ridge: float) -> Array:
+    r"""The A of $\text{share}\, L^\top L + \text{ridge}\, I = A A^\top$."""
+    S = L.T @ L
+    S *= share
+    S.flat[:: len(S) + 1] += ridge
+    return cholesky(S)
+
+
+def _add_round_trip(sums: list[Array], Phi: Array, t: Array, *, w: Array | None) -> None:
     r"""$K_{ZX} K_{XZ}\, w$, for which each block of kernel values serves twice; without a w $K_{ZX}\, t$."""
-    product = np.zeros(m)
-    for block, Phi in blocks:
-        product += (t[block] if w is None else Phi @ w) @ Phi
-        del Phi  # makes room for the next block
-    return (product,)
+    sums[0] += (t if w is None else Phi @ w) @ Phi
 
 
 Loss = Callable[[Array], tuple[Array, Array, Array]]  # of margins z: value, slope and curvature at each
@@ -216,7 +216,8 @@ def _newton(
         """The objective, its gradient and its second derivative, lower triangle, in one pass over the points."""
         nonlocal passes
         passes += 1
-        value, slope, H = map_sum(partial(_newton_terms, loss=loss, w=w), features, X, y, memory=memory)
+        add = partial(_add_newton_terms, loss=loss, w=w)
+        value, slope, H = map_sum(add, ((), (len(w),), (len(w), len(w))), features, X, y, memory=memory)
         Pw = P @ w
         return float(value + ridge / 2 * (w @ Pw)), slope + ridge * Pw, H
 
@@ -234,13 +235,10 @@ def _newton(
     return NewtonFit(w, passes, objective), passes < most
 
 
-def _newton_terms(blocks: Iterable[Rows], y: Array, *, loss: Loss, w: Array) -> tuple[float, Array, Array]:
-    value, gradient, H = 0.0, np.zeros(len(w)), np.zeros((len(w), len(w)), order="F")
-    for block, Phi in blocks:
-        values, slopes, curvatures = loss(y[block] * (Phi @ w))
-        value += float(values.sum())
-        gradient += (y[block] * slopes) @ Phi
-        bent = curvatures > 0
-        add_squares(H, Phi[bent] * np.sqrt(curvatures[bent])[:, None])
-        del Phi  # makes room for the next block
-    return value, gradient, H
+def _add_newton_terms(sums: list[Array], Phi: Array, y: Array, *, loss: Loss, w: Array) -> None:
+    value, gradient, H = sums
+    values, slopes, curvatures = loss(y * (Phi @ w))
+    value += values.sum()
+    gradient += (y * slopes) @ Phi
+    bent = curvatures > 0
+    add_squares(H, Phi[bent] * np.sqrt(curvatures[bent])[:, None])

@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from kernelcourse._engine import svm as fast
+from kernelcourse._engine.search import solved_path
 from kernelcourse.algorithms import svm
 from kernelcourse.algorithms.svm import (
     C_from_lam,
@@ -424,7 +425,7 @@ def test_warns_when_steps_run_out_and_still_returns_a_certified_point(solver, ma
 def test_along_a_path_each_fit_gains_from_the_one_before(offset):
     K, y = gaussian_problem(150)
     lams = [lam_from_C(C, n=150) for C in (1.0, 1.5, 2.0, 3.0)]
-    path = svm.solved_path(K, y, np.array(lams), offset=offset, gap=1e-9)
+    path = solved_path(K, y, np.array(lams), offset=offset, gap=1e-9)
     alone = [(kernel_svm_with_offset if offset else kernel_svm)(K, y, lam=lam, gap=1e-9) for lam in lams]
     assert sum(fit.steps for fit in path) < 0.8 * sum(fit.steps for fit in alone)
 

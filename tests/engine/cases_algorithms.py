@@ -52,13 +52,6 @@ def matrices(sizes=SIZES):
 # ---------------------------------------------------------------- arguments
 
 
-def square():
-    for K in matrices():
-        yield (K,), {}
-        yield ((K / K[0, 0]).astype(np.float32),), {"name": "G"}
-        yield (K.tolist(),), {}
-
-
 def is_symmetric():
     for K in matrices():
         yield (K,), {}
@@ -80,11 +73,6 @@ def solve_ridge():
         yield (K, np.column_stack([t, t**2]), K[0, 0]), {}
     yield (np.ones((3, 3)), np.array([1.0, 2.0, 6.0]), 0.0), {"quiet": True}
     yield (np.diag([1.0, 1.0, -1e-14]), np.array([1.0, 2.0, 0.0]), 0.0), {"quiet": True}
-
-
-def solve_ridges():
-    for K in matrices():
-        yield (K, np.sin(np.arange(len(K))), K[0, 0] * np.array([1e-3, 0.1, 1e3])), {}
 
 
 def positive_definite():
@@ -255,7 +243,7 @@ def mean_scores():
 CASES = {
     definition.__name__: definition
     for definition in (
-        *(square, is_symmetric, solve_ridge, solve_ridges, cholesky, triangular_solve, add_squares),
+        *(is_symmetric, solve_ridge, cholesky, triangular_solve, add_squares),
         *(
             descend,
             solve_each,

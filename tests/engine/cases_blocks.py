@@ -59,12 +59,25 @@ def labels_in_feature_space_cases():
     yield (Linear(), many, many, rng.integers(0, 2, size=1500), 3), {}
 
 
-def _moments(blocks):
-    total, squares = 0.0, None
-    for _, Phi in blocks:
-        total += Phi.sum()
-        squares = Phi.T @ Phi if squares is None else squares + Phi.T @ Phi
-    return total, squares
+def row_blocks_cases():
+    for n in (0, *SIZES):
+        for columns in (1, 9, 5000):
+            for rows in (1, 7, 10_000):
+                yield (n, columns), {"memory": 8 * 4 * columns * rows}
+
+
+def cover_the_rows(args, kwargs, fast, plain):
+    """Both cover the same rows in order, and the twin's blocks are not larger."""
+    fast, plain = list(fast), list(plain)
+    for blocks in (fast, plain):
+        assert [i for block in blocks for i in range(block.start, block.stop)] == list(range(args[0]))
+    assert max((b.stop - b.start for b in fast), default=0) <= max((b.stop - b.start for b in plain), default=0)
+
+
+def _add_moments(sums, Phi, y):
+    total, squares = sums
+    total += y @ Phi.sum(axis=1)
+    squares += Phi.T @ Phi
 
 
 def sum_over_blocks_cases():
@@ -73,9 +86,11 @@ def sum_over_blocks_cases():
         X = rng.normal(size=(n, 3))
         for features in (LandmarkFeatures(Gaussian(1.0), rng.normal(size=(9, 3))), random_fourier(Gaussian(1.0), 3, 8)):
             for rows in (1, 7, 10_000):
-                yield (_moments, features, features.prepare(X)), {"memory": 8 * 4 * 9 * rows}
+                shapes = ((), (features.m, features.m))
+                yield (_add_moments, shapes, features, features.prepare(X), X[:, 0]), {"memory": 8 * 4 * 9 * rows}
     text = LandmarkFeatures(Linear().after(lambda word: [len(word)]), ["a", "abc"])
-    yield (_moments, text, text.prepare(["b" * i for i in range(1, 30)])), {"memory": 8 * 4 * 2 * 3}
+    words = text.prepare(["b" * i for i in range(1, 30)])
+    yield (_add_moments, ((), (2, 2)), text, words, np.arange(29.0)), {"memory": 8 * 4 * 2 * 3}
 
 
 def equal_sums(args, kwargs, fast, plain):
@@ -88,9 +103,11 @@ def equal_sums(args, kwargs, fast, plain):
 CASES: dict[str, Callable[[], Iterable[tuple[tuple, dict]]]] = {
     "nearest_points": nearest_points_cases,
     "labels_in_feature_space": labels_in_feature_space_cases,
+    "row_blocks": row_blocks_cases,
     "sum_over_blocks": sum_over_blocks_cases,
 }
 CERTIFIED: dict[str, Callable[[tuple, dict, object, object], None]] = {
     "nearest_points": as_near,
+    "row_blocks": cover_the_rows,
     "sum_over_blocks": equal_sums,
 }

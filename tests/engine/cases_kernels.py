@@ -86,6 +86,15 @@ def powers():
             yield (Linear() ** power, values), {}
 
 
+def strings():
+    rng = np.random.default_rng(4)
+    for s, t, many in ((0, 3, 2), (3, 0, 2), (1, 1, 1), (7, 9, 255), (60, 80, 257)):
+        one, T = rng.integers(4, size=s), rng.integers(-1, 4, size=(t, many))
+        for size, decay in ((1, 1.0), (2, 0.5), (5, 1e-3)):
+            yield (one, T), {"size": size, "decay": decay}
+            yield (one, T[:, ::-2]), {"size": size, "decay": decay}
+
+
 CASES = {
     "Gaussian.formula": formula(*map(Gaussian, (0.7, 1e-200, 1e-3, 1e3, 1e200))),
     "Laplacian.formula": formula(*map(Laplacian, (1.5, 1e-310, 1e-3, 1e3, 1e300))),
@@ -96,5 +105,6 @@ CASES = {
     "Power.value": powers,
     "Kernel.expand": expand,
     "CountKernel.formula": texts,
+    "gap_weighted": strings,
 }
 CERTIFIED = {}

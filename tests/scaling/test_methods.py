@@ -1,6 +1,7 @@
 """Blocks, landmarks, random features and solvers as pure functions: identities, statistics, oracles."""
 
 import os
+from collections import Counter
 from functools import partial
 
 import dask.array as da
@@ -34,7 +35,7 @@ from kernelcourse import (
     uniform_landmarks,
 )
 from kernelcourse.linalg import add_squares, cholesky
-from kernelcourse.scaling.blocks import block_rows, row_blocks, sum_over_blocks
+from kernelcourse.scaling.blocks import row_blocks, sum_over_blocks
 from kernelcourse.scaling.models import logistic_loss, rounded_hinge
 from kernelcourse.seam import engine
 
@@ -65,7 +66,10 @@ def test_blocks_cover_the_rows_in_order_and_keep_to_the_memory(n, columns, rows)
 
 
 def test_a_block_stays_in_the_cache_whatever_the_memory_allows():
-    assert block_rows(1000, memory=2**40) * 1000 * 8 <= 8 * 2**20
+    with engine("on"):
+        assert next(row_blocks(10**6, 1000, memory=2**40)).stop * 1000 * 8 <= 8 * 2**20
+    with engine("off"):
+        assert next(row_blocks(10**6, 1000, memory=2**40)).stop == 10**6
 
 
 @pytest.mark.parametrize("threads", ["1", "2", "3"])
@@ -73,20 +77,20 @@ def test_shares_of_the_blocks_add_up_in_however_many_threads(threads, monkeypatc
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", threads)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
     features, ridge = LandmarkFeatures(Gaussian(1.0), Z), 0.5
-    Phi, seen = Gaussian(1.0)(X, Z), []
+    Phi, seen = Gaussian(1.0)(X, Z), Counter()
 
-    def work(blocks):
-        total, squares, count = 0.0, np.zeros((25, 25)), 0
-        for block, part in blocks:
-            np.testing.assert_allclose(part, Phi[block], rtol=1e-12)
-            total, squares, count = total + part.sum(), squares + part.T @ part, count + 1
-        seen.append(count)
-        return total, squares
+    def add(sums, part, rows):
+        np.testing.assert_allclose(part, Phi[rows], rtol=1e-12)
+        sums[0] += part.sum()
+        sums[1] += part.T @ part
+        seen[id(sums)] += len(part)
+        assert len(part) <= 9 // int(threads)
 
     memory = 8 * 4 * 25 * 9
     with engine("on"):
-        total, squares = sum_over_blocks(work, features, features.prepare(X), memory=memory)
-    assert len(seen) == int(threads) and max(seen) - min(seen) <= 1
+        shapes, rows = ((), (25, 25)), np.arange(len(X))
+        total, squares = sum_over_blocks(add, shapes, features, features.prepare(X), rows, memory=memory)
+    assert len(seen) == int(threads) and max(seen.values()) - min(seen.values()) <= 1
     np.testing.assert_allclose(total, Phi.sum(), rtol=1e-12)
     np.testing.assert_allclose(squares, Phi.T @ Phi, rtol=1e-12)
     w = np.linalg.solve(Phi.T @ Phi + ridge * Gaussian(1.0)(Z), Phi.T @ t)
