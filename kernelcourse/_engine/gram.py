@@ -1,8 +1,7 @@
 """Twins of the kernels' formulas: matrices filled tile by tile, one triangle of a Gram matrix, in threads.
 
 A tile stays in the processor's cache for all operations on it. What is computed on and above the diagonal is copied to
-below it, so no entry is computed twice, and the Gram matrix is symmetric to the last digit. For a product with weights
-the tiles are used and then dropped; the matrix is never stored.
+below it, so no entry is computed twice, and the Gram matrix is symmetric to the last digit.
 """
 
 from __future__ import annotations
@@ -62,8 +61,7 @@ def radial(kernel: Radial, X: Array, Z: Array) -> Array:
     if not _suit_distances(X, Z):
         return NotImplemented
     if is_ours(type(kernel).profile):
-        tiles, whole = _distances(X, Z, "euclidean", kernel.profile), slice(len(X))
-        return tiles(whole, whole) if Z is X and len(X) <= ROWS else _filled(X, Z, tiles)
+        return _filled(X, Z, _distances(X, Z, "euclidean", kernel.profile))
     return kernel.profile(_filled(X, Z, _distances(X, Z, "euclidean", lambda r: r)))  # called once, in this thread
 
 
@@ -110,7 +108,13 @@ def expand(kernel: Any, P: Any, Q: Any, a: Array, *, entries: int = 0) -> Array:
     """Sums over exponentials without the matrix, whatever `entries` allows; other kernels take the definition."""
     if type(kernel).formula not in (Gaussian.formula, Laplacian.formula) or not _suit_distances(P, Q):
         return NotImplemented
-    return weighted_exp_of_distances(P, Q, a, *_exponent(kernel))
+    if (loops := loops_for(P, Q)) is None:
+        return NotImplemented
+    factor, squared = _exponent(kernel)
+    columns = fast.in_rows(a.reshape(len(Q), -1).T)
+    sums = np.zeros((len(P), len(columns)))
+    by_rows(loops.weighted_exp_of_distances, P, Q, columns, sums, squared, factor)
+    return sums.reshape(len(P), *a.shape[1:])
 
 
 def exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Array:
@@ -121,18 +125,6 @@ def exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Array:
     K = np.empty((len(X), len(Z)))
     by_rows(loops.exp_of_distances, X, Z, K, Z is X, squared, factor)
     return K
-
-
-def weighted_exp_of_distances(X: Array, Z: Array, weights: Array, factor: float, squared: bool) -> Array:
-    """The matrix of `exp_of_distances` times weights, without the matrix."""
-    if (loops := loops_for(X, Z)) is not None:
-        columns = fast.in_rows(weights.reshape(len(Z), -1).T)
-        sums = np.zeros((len(X), len(columns)))
-        by_rows(loops.weighted_exp_of_distances, X, Z, columns, sums, squared, factor)
-        return sums.reshape(len(X), *weights.shape[1:])
-    if squared and (product := _exp_of_products(X, Z, factor, weights)) is not None:
-        return product
-    return _weigh(_exp_of_distances(X, Z, factor, squared), len(X), weights)
 
 
 def integer_power(values: Array, power: int) -> Array:
@@ -167,8 +159,8 @@ def _three_terms(X: Array, Z: Array, factor: float) -> tuple[Array, Array, Array
     return (A, B, factor * a, factor * b) if rounding * -factor < 0.5e-10 else None
 
 
-def _exp_of_products(X: Array, Z: Array, factor: float, weights: Array | None = None) -> Array | None:
-    """`exp_of_distances` in slabs of rows, or its product with weights: a matrix product and a compiled loop for exp.
+def _exp_of_products(X: Array, Z: Array, factor: float) -> Array | None:
+    """`exp_of_distances` in slabs of rows: a matrix product and a compiled loop for exp.
 
     None where there are few points or few columns, or where the three terms would cancel.
     """
@@ -176,20 +168,15 @@ def _exp_of_products(X: Array, Z: Array, factor: float, weights: Array | None = 
         return None
     if (loops := fast.compiled(len(X) * len(Z))) is None or (terms := _three_terms(X, Z, factor)) is None:
         return None
-    (A, B, a, b), n, symmetric = terms, len(X), Z is X and weights is None
+    (A, B, a, b), n, symmetric = terms, len(X), Z is X
     A, B_T = -2 * factor * A, np.ascontiguousarray(B.T)
-    result = np.empty((n, len(Z)) if weights is None else (n, *weights.shape[1:]))
+    K = np.empty((n, len(Z)))
 
     def work(rows: slice) -> None:
-        G = A[rows] @ B_T[:, rows.start if symmetric else 0 :]
-        if weights is None:
-            loops.exp_of_products(G, a, b, result, rows.start, symmetric)
-        else:
-            loops.exp_of_products(G, a[rows], b, G, 0, False)
-            result[rows] = G @ weights
+        loops.exp_of_products(A[rows] @ B_T[:, rows.start if symmetric else 0 :], a, b, K, rows.start, symmetric)
 
     fast.in_threads(work, slices(n, SLAB_ROWS), n * len(Z), products=True)
-    return result
+    return K
 
 
 def _exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Tiles:
@@ -249,19 +236,6 @@ def _filled(X: Array, Z: Array, tiles: Tiles) -> Array:
 
     fast.in_threads(work, slices(n, ROWS), n * m, products=True)
     return K
-
-
-def _weigh(tiles: Tiles, n: int, weights: Array) -> Array:
-    """The matrix times weights, tile by tile in threads."""
-    sums = np.zeros((n, *weights.shape[1:]))
-
-    def work(rows: slice) -> None:
-        for part in slices(len(weights), COLUMNS):
-            # not `@`, which for a vector would start threads of its own where it can
-            sums[rows] += np.einsum("ij,j...->i...", tiles(rows, part), weights[part])
-
-    fast.in_threads(work, slices(n, ROWS), n * len(weights), products=True)
-    return sums
 
 
 def loops_for(X: Array, Z: Array) -> fast.Loops:

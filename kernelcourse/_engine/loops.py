@@ -9,7 +9,10 @@ from math import exp, factorial, log
 
 import numpy as np
 from numba import njit
+from numba.extending import overload
 from numpy.polynomial import Chebyshev, Polynomial
+
+from . import steps
 
 ROWS, COLUMNS = 32, 256  # a tile of the Gram matrix: 64 kB, so that it stays in the processor's cache
 
@@ -190,44 +193,18 @@ def nearest_points(X, Z_T, first, last, nearest):
                         best[s], nearest[i, s] = x[j], left + j
 
 
-@loop
-def perceptron_epoch(K, y, order, alpha, f):
-    """One pass of the kernel perceptron over the points in this order; changes alpha and f, returns the mistakes."""
-    mistakes = 0
-    for i in order:
-        if y[i] * f[i] <= 0:
-            alpha[i] += 1
-            mistakes += 1
-            row, y_i = K[i], y[i]
-            for j in range(len(f)):
-                f[j] += y_i * row[j]
-    return mistakes
+@overload(steps.add_multiple, jit_options={"fastmath": {"contract"}})
+def add_multiple(f, c, x):
+    """What BLAS does for the loops as they are."""
+
+    def add(f, c, x):
+        for j in range(len(f)):
+            f[j] += c * x[j]
+
+    return add
 
 
-@loop
-def logistic_sgd(K, y, order, step, ridge, a, q):
-    """Stochastic steps of kernel logistic regression; changes a and q = K a."""
-    for i in order:
-        e = exp(-abs(q[i]))
-        delta = step * (y[i] - (1.0 if q[i] >= 0 else e) / (1 + e) - ridge * a[i])
-        a[i] += delta
-        row = K[i]
-        for j in range(len(q)):
-            q[j] += delta * row[j]
-
-
-@loop
-def svm_sgd(K, y, order, lam, hits, total, f):
-    """Stochastic steps of the SVM; counts the hits of each point, and how many iterates contain each hit."""
-    steps = len(order)
-    for t in range(1, steps + 1):
-        i = order[t - 1]
-        if y[i] * f[i] < 2 * lam * max(t - 1, 1):
-            hits[i] += 1
-            total[i] += steps - t + 1
-            row, y_i = K[i], y[i]
-            for j in range(len(f)):
-                f[j] += y_i * row[j]
+perceptron_epoch, logistic_sgd, svm_sgd = loop(steps.perceptron_epoch), loop(steps.logistic_sgd), loop(steps.svm_sgd)
 
 
 @loop

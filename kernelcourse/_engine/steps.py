@@ -1,13 +1,13 @@
 """The loops of the perceptron and of stochastic gradients, one point at a time, and the nearest neighbours in a matrix.
 
-Large jobs use compiled loops. Small jobs use the same loops in Python, with Python numbers and BLAS, because importing
+Large jobs use the loops compiled. Small jobs use them in Python, on lists of numbers and with BLAS, because importing
 numba would take longer.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from math import exp
 from typing import Any
 
@@ -25,16 +25,20 @@ BLOCK = 64  # entries of a row whose maximum is taken first
 Indices = NDArray[np.intp]
 
 
-def _loops(work: float, points: int) -> Any:
-    return compiled(work, points) or sys.modules[__name__]
+def _on(K: Array, y: Array, steps: int, loop: Callable[..., Any]) -> Callable[..., Any]:
+    """The loop as a function of the order and the rest: compiled for many steps, else on lists of Python numbers."""
+    K, labels = in_rows(K), y.tolist()
+    if (loops := compiled(steps * len(y), len(y))) is not None:
+        return partial(getattr(loops, loop.__name__), K, y)
+    return lambda order, *rest: loop(K, labels, order.tolist(), *rest)
 
 
 @accelerates(perceptron.count_mistakes)
 def count_mistakes(K: Array, y: Array, orders: Iterable[Indices]) -> perceptron.PerceptronFit:
-    K, alpha, f = in_rows(K), np.zeros(len(K), dtype=int), np.zeros(len(K))
-    pass_over, epochs, separated = _loops(K.size, len(K)).perceptron_epoch, 0, False
+    alpha, f = np.zeros(len(K), dtype=int), np.zeros(len(K))
+    pass_over, epochs, separated = _on(K, y, len(K), perceptron_epoch), 0, False
     for order in orders:
-        epochs, separated = epochs + 1, pass_over(K, y, order, alpha, f) == 0
+        epochs, separated = epochs + 1, pass_over(order, alpha, f) == 0
         if separated:
             break
     return perceptron.PerceptronFit(alpha, int(alpha.sum()), epochs, separated)
@@ -43,14 +47,14 @@ def count_mistakes(K: Array, y: Array, orders: Iterable[Indices]) -> perceptron.
 @accelerates(logistic.logistic_steps)
 def logistic_steps(K: Array, y: Array, order: Indices, step: float, ridge: float) -> Array:
     a, q = np.zeros(len(y)), np.zeros(len(y))
-    _loops(len(order) * len(y), len(y)).logistic_sgd(in_rows(K), y, order, step, ridge, a, q)
+    _on(K, y, len(order), logistic_sgd)(order, step, ridge, a, q)
     return a
 
 
 @accelerates(svm.hits_and_totals)
 def hits_and_totals(K: Array, y: Array, order: Indices, lam: float) -> tuple[Array, Array]:
     hits, total, f = np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y))
-    _loops(len(order) * len(y), len(y)).svm_sgd(in_rows(K), y, order, lam, hits, total, f)
+    _on(K, y, len(order), svm_sgd)(order, lam, hits, total, f)
     return hits, total
 
 
@@ -79,33 +83,33 @@ def first_of_rows(i: Indices, j: Indices, keys: Array, kappa: int) -> Indices:
     return j[order][first[:, None] + np.arange(kappa)]
 
 
-# The same loops in Python as the compiled ones in `loops`.
+# The loops themselves. `loops` compiles them; they are also faster than their definitions as they are.
 
 
-def perceptron_epoch(K: Array, y: Array, order: Indices, alpha: NDArray[np.int_], f: Array) -> int:
-    mistakes, labels = 0, y.tolist()
-    for i in order.tolist():
-        if labels[i] * f.item(i) <= 0:
+def perceptron_epoch(K: Any, y: Any, order: Any, alpha: Any, f: Any) -> int:
+    """One pass of the kernel perceptron over the points in this order; changes alpha and f, returns the mistakes."""
+    mistakes = 0
+    for i in order:
+        if y[i] * f[i] <= 0:
             alpha[i] += 1
-            add_multiple(f, labels[i], K[i])
             mistakes += 1
+            add_multiple(f, y[i], K[i])
     return mistakes
 
 
-def logistic_sgd(K: Array, y: Array, order: Indices, step: float, ridge: float, a: Array, q: Array) -> None:
-    weights, labels = a.tolist(), y.tolist()
-    for i in order.tolist():
-        e = exp(-abs(q_i := q.item(i)))
-        delta = step * (labels[i] - (1.0 if q_i >= 0 else e) / (1 + e) - ridge * weights[i])
-        weights[i] += delta
+def logistic_sgd(K: Any, y: Any, order: Any, step: float, ridge: float, a: Any, q: Any) -> None:
+    """Stochastic steps of kernel logistic regression; changes a and q = K a."""
+    for i in order:
+        e = exp(-abs(q[i]))
+        delta = step * (y[i] - (1.0 if q[i] >= 0 else e) / (1 + e) - ridge * a[i])
+        a[i] += delta
         add_multiple(q, delta, K[i])
-    a[:] = weights
 
 
-def svm_sgd(K: Array, y: Array, order: Indices, lam: float, hits: Array, total: Array, f: Array) -> None:
-    labels = y.tolist()
-    for t, i in enumerate(order.tolist(), start=1):
-        if labels[i] * f.item(i) < 2 * lam * max(t - 1, 1):
+def svm_sgd(K: Any, y: Any, order: Any, lam: float, hits: Any, total: Any, f: Any) -> None:
+    """Stochastic steps of the SVM; counts the hits of each point, and how many iterates contain each hit."""
+    for t, i in enumerate(order):
+        if y[i] * f[i] < 2 * lam * max(t, 1):
             hits[i] += 1
-            total[i] += len(order) - t + 1
-            add_multiple(f, labels[i], K[i])
+            total[i] += len(order) - t
+            add_multiple(f, y[i], K[i])

@@ -120,14 +120,9 @@ def controller() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
-def can_limit() -> bool:
-    """Whether the linear algebra can be told to use one thread."""
-    return controller() is not None
-
-
 def workers() -> int:
     """How many jobs `side_by_side` does at a time."""
-    return threads() if can_limit() else 1
+    return threads() if controller() is not None else 1  # of the linear algebra for each of them
 
 
 def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
@@ -156,7 +151,7 @@ def one_thread(wanted: bool = True) -> Iterator[None]:
     restores the old number: if each caller restored what it found, one would restore the limit of another.
     """
     global _inside
-    if not wanted or not can_limit():
+    if not wanted or controller() is None:
         yield
         return
     pools = controller().lib_controllers

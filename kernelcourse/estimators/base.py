@@ -55,6 +55,7 @@ class Estimator(metaclass=ABCMeta):
         """The predictions that follow from the values of the fitted function."""
 
     @classmethod
+    @functools.cache
     def _parameter_names(cls) -> list[str]:
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
@@ -152,7 +153,7 @@ class Estimator(metaclass=ABCMeta):
         return X if isinstance(X, np.ndarray) else list(X)
 
     def _require_fitted(self) -> None:
-        if not any(name.endswith("_") and not name.startswith("_") for name in self.__dict__):
+        if not [name for name in self.__dict__ if name.endswith("_") and not name.startswith("_")]:
             error = from_sklearn("sklearn.exceptions", "NotFittedError", NotFittedError)
             raise error(f"This {type(self).__name__} instance is not fitted yet: call fit(X, y) first.")
 
@@ -350,14 +351,9 @@ class ProbabilisticClassifier(Classifier):
         """The logarithms of `predict_proba`, accurate also where a probability is too small for a float."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
-            return np.column_stack([log_logistic(-scores), log_logistic(scores)])
-        weights = scores if self.softmax else log_logistic(scores)
+            return -np.logaddexp(0, np.column_stack([scores, -scores]))  # log s(z) = -log(1 + exp(-z))
+        weights = scores if self.softmax else -np.logaddexp(0, -scores)
         return weights - np.logaddexp.reduce(weights, axis=1, keepdims=True)
-
-
-def log_logistic(z: Array) -> Array:
-    """log s(z) = -log(1 + exp(-z)), without overflow."""
-    return -np.logaddexp(0, -z)
 
 
 def one_against_rest(codes: Any, n_classes: int) -> list[Any]:
