@@ -1,7 +1,5 @@
 """Systems with a positive semidefinite matrix, on numpy alone: Cholesky, ridges, conjugate gradients."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -6,8 +6,6 @@ that does not fit the job returns `NotImplemented`, and the definition does it. 
 engine off, or without the packages that it needs, the same functions give the same answers on numpy alone.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

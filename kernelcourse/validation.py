@@ -1,7 +1,5 @@
 """Checks on arguments: every message names the argument, what it got and what was expected."""
 
-from __future__ import annotations
-
 import numbers
 import sys
 import warnings

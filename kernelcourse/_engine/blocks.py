@@ -1,7 +1,5 @@
 """Sums over blocks of rows, in threads, and neighbours without a matrix of all distances."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial, reduce
 from operator import iadd

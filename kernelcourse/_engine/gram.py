@@ -4,8 +4,6 @@ A tile stays in the processor's cache for all operations on it. What is computed
 below it, so no entry is computed twice, and the Gram matrix is symmetric to the last digit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

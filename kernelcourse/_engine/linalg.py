@@ -1,7 +1,5 @@
 """Linear algebra in place: LAPACK and BLAS where numpy would copy, or read both triangles."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

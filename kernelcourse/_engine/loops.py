@@ -3,8 +3,6 @@
 They release the GIL, so that threads can share a job. numba keeps the compiled code on disk.
 """
 
-from __future__ import annotations
-
 from math import exp, factorial, log
 
 import numpy as np

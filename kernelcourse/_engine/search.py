@@ -3,12 +3,10 @@
 A path runs over the parameter that K does not depend on: the ridge of `KernelRidge`, the lam of `KernelSVM`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -24,15 +22,6 @@ from ..selection import Metric, Split, fresh
 from ..validation import OFFSETS, Array, offset_word, real, same_length
 from .threads import side_by_side as at_the_same_time
 from .threads import workers
-
-
-class Path(NamedTuple):
-    """How one class of estimators is fitted for many values of one parameter."""
-
-    parameter: str
-    predictions: Callable[[Any, Array, Any, Array, list[Any]], list[Any]]  # of the model, K, y, K_test and the values
-    offsets: tuple[Any, ...]  # the offsets for which it works
-    in_threads: bool  # whether it consists of many short products, with the GIL released
 
 
 def _for_ridges(model: KernelRidge, K: Array, y: Any, K_test: Array, ridges: list[Any]) -> list[Array]:
@@ -95,9 +84,9 @@ def _for_lams(model: KernelSVM, K: Array, y: Any, K_test: Array, lams: list[Any]
     return [model._decide(model._scored(side_by_side(list(scores)))) for scores in zip(*columns, strict=True)]
 
 
-PATHS: dict[Any, Path] = {  # of the classes themselves: a subclass may fit in another way
-    KernelRidge: Path("ridge", _for_ridges, ("none",), in_threads=False),
-    KernelSVM: Path("lam", _for_lams, (False, True, *OFFSETS), in_threads=True),
+PATHS: dict[Any, tuple[str, Any]] = {  # of the classes themselves: a subclass may fit in another way
+    KernelRidge: ("ridge", _for_ridges),
+    KernelSVM: ("lam", _for_lams),  # many short products, with the GIL released: in threads
 }
 
 
@@ -106,17 +95,15 @@ def mean_scores(
     estimator: Any, X: Any, y: Any, settings: list[dict[str, Any]], folds: list[Split], metric: Metric | None
 ) -> Array:
     """Settings that differ only in the path form a group; a few groups are fitted at a time."""
-    path = PATHS.get(type(estimator))
-    if path is None or path.parameter not in settings[0] or "offset" in settings[0]:
-        return NotImplemented
-    if estimator.offset not in path.offsets:
+    parameter, path = PATHS.get(type(estimator), ("", None))
+    if parameter not in settings[0] or "offset" in settings[0] or (path is _for_ridges and estimator.offset != "none"):
         return NotImplemented
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, setting in enumerate(settings):
-        groups.setdefault(tuple(id(value) for name, value in setting.items() if name != path.parameter), []).append(i)
+        groups.setdefault(tuple(id(value) for name, value in setting.items() if name != parameter), []).append(i)
     scores = np.empty((len(settings), len(folds)))
     # As many Gram matrices exist at once: with the folds of one kernel, some threads would wait for the last fold.
-    kernels, at_once = list(groups.values()), workers() if path.in_threads else 1
+    kernels, at_once = list(groups.values()), workers() if path is _for_lams else 1
     for batch in (kernels[i : i + at_once] for i in range(0, len(kernels), at_once)):
         jobs: list[Callable[[], list[Any]]] = []
         for members in batch:
@@ -124,9 +111,9 @@ def mean_scores(
             points = model._training_points(X)
             same_length(y, "y", len(points))
             K = model.kernel_(points)
-            values = [settings[i][path.parameter] for i in members]
+            values = [settings[i][parameter] for i in members]
             jobs += [partial(_predicted, path, fresh(model), K, y, fold, values) for fold in folds]
-        found = at_the_same_time(jobs) if path.in_threads else [job() for job in jobs]
+        found = at_the_same_time(jobs) if path is _for_lams else [job() for job in jobs]
         judge = estimator._agreement if metric is None else metric
         places = [(members, fold) for members in batch for fold in range(len(folds))]
         for (members, fold), predictions in zip(places, found, strict=True):
@@ -135,7 +122,7 @@ def mean_scores(
     return scores.mean(axis=1)
 
 
-def _predicted(path: Path, model: Any, K: Any, y: Any, fold: Split, values: list[Any]) -> list[Any]:
+def _predicted(path: Callable[..., list[Any]], model: Any, K: Any, y: Any, fold: Split, values: list[Any]) -> list[Any]:
     train, test = fold
     # Twice as fast as `K[np.ix_(train, train)]`.
-    return path.predictions(model, K[train].take(train, axis=1), y[train], K[test].take(train, axis=1), values)
+    return path(model, K[train].take(train, axis=1), y[train], K[test].take(train, axis=1), values)

@@ -4,8 +4,6 @@ Large jobs use the loops compiled. Small jobs use them in Python, on lists of nu
 numba would take longer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 from math import exp

@@ -4,8 +4,6 @@ Both change the speed, never an answer. `KERNELCOURSE_FAST=0` in the environment
 installation without numba has none (`pip install kernelcourse[fast]`).
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Newton's method: steps that are halved until they help, and a ridge that comes down by decades."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

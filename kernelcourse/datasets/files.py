@@ -1,7 +1,5 @@
 """Reading the files of `kernelcourse/data`, and noticing a damaged one."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from importlib.resources import files

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..algorithms import logistic, neighbors, perceptron, svm
 from ..algorithms.softmax import kernel_softmax, primal_softmax
 from ..kernels.kernel import Kernel
-from ..kernels.vectors import Gaussian, falling
+from ..kernels.vectors import Gaussian, absolute_distances, falling, squared_distances
 from ..seam import definition
 from ..validation import OFFSETS, Array, choice, flag, offset_word, real, whole
 from .base import (
@@ -117,11 +117,8 @@ class KernelPerceptron(Classifier):
 @definition
 def nearest_points(X: Array, Z: Array, kappa: int, metric: str) -> NDArray[np.intp]:
     r"""For each $x_i$ the indices of its `kappa` nearest $z_j$, the nearest first; equally near ones stay in order."""
-    length = np.square if metric == "euclidean" else np.abs
-    D = np.zeros((len(X), len(Z)))
-    for x_i, z_j in zip(X.T, Z.T, strict=True):
-        D += length(x_i[:, None] - z_j[None, :])
-    return neighbors.nearest(D, kappa)
+    distances = squared_distances if metric == "euclidean" else absolute_distances
+    return neighbors.nearest(distances(X, Z), kappa)
 
 
 @definition

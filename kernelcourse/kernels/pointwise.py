@@ -1,7 +1,5 @@
 """Functions that a user writes, applied to every point, whether they take one point or all rows at once."""
 
-from __future__ import annotations
-
 import numbers
 from collections.abc import Callable
 from typing import Any

@@ -74,8 +74,7 @@ def cg_ridge(
     P = prepared(kernel, X)
     t, ridge = vector(t, "t", length=len(P)), real(ridge, "ridge", above=0)
     tol, max_iterations = real(tol, "tol", above=0), whole(max_iterations, "max_iterations", at_least=1)
-    block_rows(len(P), memory=memory)  # which refuses a memory that has no room for one row
-    entries = len(P) * (memory // row_bytes(len(P)))
+    entries = len(P) * block_rows(len(P), memory=memory)
 
     def times(a: Array) -> Array:
         return kernel.expand(P, P, a, entries=entries) + ridge * a

@@ -6,8 +6,6 @@ the chunks, in a tree that depends on their number only, so that the numbers do 
 first, on the number of workers, or on a worker that died and whose chunks were done again elsewhere.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial, reduce, wraps
