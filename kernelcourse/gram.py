@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .kernels.kernel import Kernel
-from .validation import Array, generator, numeric, points, real, same_length, square, vector, whole
+from .validation import Array, generator, numeric, points, real, same_length, square, take, vector, whole
 
 __all__ = [
     "Verdict", "alignment", "center", "centre", "is_psd", "is_valid_kernel", "normalise",
@@ -166,7 +166,7 @@ def _draw(sample: Any, n: int, trial: int, rng: np.random.Generator) -> Any:
     if callable(sample):
         return sample(n, rng)
     if sample is not None:
-        return _pick(sample, rng.permutation(len(sample))[:n])
+        return take(sample, rng.permutation(len(sample))[:n])
     return rng.normal(size=(n, 1 + trial % 2)) * 2.0 ** rng.integers(-2, 5)
 
 
@@ -193,7 +193,7 @@ def _counterexample(X: Any, K: Array, tol: float, tried: int) -> Verdict | None:
     if gap.max() > max(tol, 1e-12) * scale:
         i, j = map(int, np.unravel_index(np.argmax(gap), gap.shape))
         reason = f"not symmetric, k(x, z) = {K[i, j]:.4g} but k(z, x) = {K[j, i]:.4g}"
-        return Verdict(False, tried, _pick(X, [i, j]), K[np.ix_([i, j], [i, j])], reason=reason)
+        return Verdict(False, tried, take(X, [i, j]), K[np.ix_([i, j], [i, j])], reason=reason)
     if np.linalg.eigvalsh(K)[0] >= -tol * scale:
         return None
     kept = list(range(len(K)))
@@ -205,11 +205,7 @@ def _counterexample(X: Any, K: Array, tol: float, tried: int) -> Verdict | None:
     a = np.linalg.eigh(K)[1][:, 0]
     value = float(a @ K @ a)
     points = "1 point" if len(kept) == 1 else f"{len(kept)} points"
-    return Verdict(False, tried, _pick(X, kept), K, a, value, f"a'Ka = {value:.4g} < 0 on {points}")
-
-
-def _pick(X: Any, indices: Any) -> Any:
-    return X[indices] if isinstance(X, np.ndarray) else [X[i] for i in indices]
+    return Verdict(False, tried, take(X, kept), K, a, value, f"a'Ka = {value:.4g} < 0 on {points}")
 
 
 def alignment(K: Any, L: Any) -> float:

@@ -126,6 +126,11 @@ def slices(n: int, rows: int, first: int = 0) -> Iterator[slice]:
     return (slice(start, min(start + rows, n)) for start in range(first, n, rows))
 
 
+def take(P: Any, chosen: Any) -> Any:
+    """Some of the points, whether they are rows of an array or objects in a list."""
+    return [P[i] for i in chosen] if type(P) in (list, tuple) else P[chosen]
+
+
 def same_length(values: Any, name: str, length: int | None) -> None:
     """Refuse values of another length than stated."""
     if length is not None and len(values) != length:

@@ -43,16 +43,12 @@ def nearest_points(X: Array, Z: Array, kappa: int, metric: str) -> NDArray[np.in
     for rows in threads.slabs(len(X), len(Z)):
         S = A[rows] @ B.T  # half of |x|^2 - |x - z|^2
         i, j = np.divmod(np.flatnonzero((reached(S, kappa) - slack[rows])[:, None] <= S), len(Z))
-        in_doubt = _in_doubt(S[i, j], kappa, slack[rows]) if len(i) == kappa * len(S) else True
+        in_doubt = len(i) > kappa * len(S)  # or two values of a row are too close for their order to be certain
+        if not in_doubt:
+            in_doubt = (np.diff(np.sort(S[i, j].reshape(-1, kappa), axis=1)) <= slack[rows, None]).any()
         keys = np.square(X[rows][i] - Z[j]).sum(axis=1) if in_doubt else -S[i, j]
         nearest[rows] = first_of_rows(i, j, keys, kappa)
     return nearest
-
-
-def _in_doubt(values: Array, kappa: int, slack: Array) -> bool:
-    """Whether two of a row's `kappa` values are too close for their order to be certain."""
-    ordered = np.sort(values.reshape(-1, kappa), axis=1)
-    return bool((np.diff(ordered, axis=1) <= slack[:, None]).any())
 
 
 @accelerates(classifiers.labels_in_feature_space, rtol=0, atol=0)

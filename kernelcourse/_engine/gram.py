@@ -51,7 +51,15 @@ def _exponent(kernel: Gaussian | Laplacian) -> tuple[float, bool]:
 @accelerates(Gaussian.formula)
 @accelerates(Laplacian.formula)
 def exponential(kernel: Gaussian | Laplacian, X: Array, Z: Array) -> Array:
-    return exp_of_distances(X, Z, *_exponent(kernel)) if _suit_distances(X, Z) else NotImplemented
+    if not _suit_distances(X, Z):
+        return NotImplemented
+    factor, squared = _exponent(kernel)
+    if (loops := loops_for(X, Z)) is None:
+        found = _exp_of_products(X, Z, factor) if squared else None
+        return _filled(X, Z, _exp_of_distances(X, Z, factor, squared)) if found is None else found
+    K = np.empty((len(X), len(Z)))
+    by_rows(loops.exp_of_distances, X, Z, K, Z is X, squared, factor)
+    return K
 
 
 @accelerates(Radial.formula)
@@ -67,10 +75,10 @@ def radial(kernel: Radial, X: Array, Z: Array) -> Array:
 def polynomial(kernel: Polynomial, X: Array, Z: Array) -> Array:
     if not _suit(X, Z):
         return NotImplemented
-    products = _products(X, Z)
+    Z_T = np.ascontiguousarray(Z.T)
 
     def values(rows: slice, columns: slice) -> Array:
-        return integer_power(products(rows, columns) + kernel.offset, kernel.degree)
+        return integer_power(X[rows] @ Z_T[:, columns] + kernel.offset, kernel.degree)
 
     return _filled(X, Z, values)
 
@@ -115,16 +123,6 @@ def expand(kernel: Any, P: Any, Q: Any, a: Array, *, entries: int = 0) -> Array:
     return sums.reshape(len(P), *a.shape[1:])
 
 
-def exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Array:
-    r"""All $\exp(\text{factor}\, \lVert x_i - z_j \rVert^2)$, or of $\lVert x_i - z_j \rVert_1$, where factor < 0."""
-    if (loops := loops_for(X, Z)) is None:
-        found = _exp_of_products(X, Z, factor) if squared else None
-        return _filled(X, Z, _exp_of_distances(X, Z, factor, squared)) if found is None else found
-    K = np.empty((len(X), len(Z)))
-    by_rows(loops.exp_of_distances, X, Z, K, Z is X, squared, factor)
-    return K
-
-
 def integer_power(values: Array, power: int) -> Array:
     """`values ** power` by repeated squaring: a few products, where `**` would take a logarithm of each entry."""
     if power < 2:
@@ -135,12 +133,6 @@ def integer_power(values: Array, power: int) -> Array:
         if power % 2:
             result *= values
     return result
-
-
-def _products(X: Array, Z: Array, scale: float = 1.0) -> Tiles:
-    r"""All $x_i^\top z_j$ times `scale`."""
-    X_, Z_T = scale * X, np.ascontiguousarray(Z.T)
-    return lambda rows, columns: X_[rows] @ Z_T[:, columns]
 
 
 def _three_terms(X: Array, Z: Array, factor: float) -> tuple[Array, Array, Array, Array] | None:
@@ -158,10 +150,7 @@ def _three_terms(X: Array, Z: Array, factor: float) -> tuple[Array, Array, Array
 
 
 def _exp_of_products(X: Array, Z: Array, factor: float) -> Array | None:
-    """`exp_of_distances` in slabs of rows: a matrix product and a compiled loop for exp.
-
-    None where there are few points or few columns, or where the three terms would cancel.
-    """
+    """In slabs of rows, a product and a compiled exp; None for few points or columns, or where terms would cancel."""
     if X.shape[1] <= MOST_COLUMNS:
         return None
     if (loops := fast.compiled(len(X) * len(Z))) is None or (terms := _three_terms(X, Z, factor)) is None:
@@ -180,15 +169,14 @@ def _exp_of_products(X: Array, Z: Array, factor: float) -> Array | None:
 def _exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Tiles:
     r"""The squares as $\lVert x_i\rVert^2 - 2 x_i^\top z_j + \lVert z_j\rVert^2$, from products of tiles; where
     that rounds too much, each distance by itself."""
-    if not squared:
-        return _distances(X, Z, "cityblock", lambda D: _exp(D, factor))
-    if (terms := _three_terms(X, Z, factor)) is None:
-        return _distances(X, Z, "sqeuclidean", lambda D: _exp(D, factor))
+    if not squared or (terms := _three_terms(X, Z, factor)) is None:
+        metric = "sqeuclidean" if squared else "cityblock"
+        return _distances(X, Z, metric, lambda D: np.exp(np.multiply(D, factor, out=D), out=D))
     A, B, a, b = terms
-    products = _products(A, B, -2 * factor)
+    A, B_T = -2 * factor * A, np.ascontiguousarray(B.T)
 
     def values(rows: slice, columns: slice) -> Array:
-        D = products(rows, columns)
+        D = A[rows] @ B_T[:, columns]
         D += b[columns]
         D += a[rows, None]
         np.minimum(D, 0, out=D)
@@ -212,11 +200,6 @@ def _distances(X: Array, Z: Array, metric: str, profile: Profile) -> Tiles:
         return K
 
     return values
-
-
-def _exp(D: Array, factor: float) -> Array:
-    D *= factor
-    return np.exp(D, out=D)
 
 
 def _filled(X: Array, Z: Array, tiles: Tiles) -> Array:

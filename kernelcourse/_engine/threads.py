@@ -79,10 +79,7 @@ def slabs(n: int, columns: int, entries: int = SLAB) -> Iterator[slice]:
 
 
 def threads() -> int:
-    """How many threads a job may use: one per processor, or as many as the linear algebra is told to use.
-
-    A job that runs beside others has one thread.
-    """
+    """How many threads a job may use: as many as the linear algebra is told to use, and one beside other jobs."""
     if _alone.get():
         return 1
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -93,10 +90,9 @@ def threads() -> int:
 
 
 def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], entries: int, *, products: bool = False) -> None:
-    """Call `work` for every part, in threads if the entries are many enough.
+    """Call `work`, which releases the GIL, for every part, in threads if the entries are many enough.
 
-    Threads pay off for work that releases the GIL, as numpy's loops and our compiled ones do. With `products`, the
-    linear algebra uses one thread for each part; where that cannot be set, the parts run one after the other.
+    With `products` the linear algebra uses one thread for each part; where that cannot be set, one part runs at a time.
     """
     parts = list(parts)
     count = min(workers() if products else threads(), len(parts))
@@ -124,10 +120,9 @@ def workers() -> int:
 
 
 def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
-    """The results of independent jobs, in order; in threads if that is worth it.
+    """The results of independent jobs, in order; in threads, with one thread of the linear algebra for each.
 
-    The linear algebra uses one thread for each of them, because many small products in two threads slow each other
-    down. That takes threadpoolctl; without it, the jobs run one after the other.
+    Many small products in two threads slow each other down. Without threadpoolctl the jobs run one after the other.
     """
     if len(jobs) == 1:
         return [jobs[0]()]

@@ -1,6 +1,7 @@
 """Newton's method: steps that are halved until they help, and a ridge that comes down by decades."""
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -122,16 +123,11 @@ def newton_by_products(
         products += len(residuals) + 1
         return d if residuals and residuals[-1] <= accuracy else np.zeros_like(x)
 
-    (a, _), _, norm = zero_of_gradient(
-        np.zeros((2, *shape)),
-        lambda x, ridge: errors(x[1]) + ridge * x[0],
-        direction,
-        ridge,
-        ridge,
-        tol,
-        max_products,
-        weights=lambda x: x[0],
-    )
+    def gradient(x: Array, ridge: float) -> Array:
+        return errors(x[1]) + ridge * x[0]
+
+    x = np.zeros((2, *shape))
+    (a, _), _, norm = zero_of_gradient(x, gradient, direction, ridge, ridge, tol, max_products, weights=itemgetter(0))
     return (None if norm > tol * min(1.0, ridge * np.abs(a).max()) else a), products
 
 

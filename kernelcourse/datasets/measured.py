@@ -48,9 +48,8 @@ class Measured:
         return len(self.X)
 
     def __str__(self) -> str:
-        return "\n".join(
-            [self.title, self._points(), self._measurements(), f"Source: {self.source}", f"Licence: {self.licence}"]
-        )
+        origin = f"Source: {self.source}\nLicence: {self.licence}"
+        return "\n".join([self.title, self._points(), self._measurements(), origin])
 
     __repr__ = __str__
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..kernels.kernel import Kernel, refuse_overflow
-from ..validation import Array, from_sklearn, objects, owned, points, same_kind, same_length, vector
+from ..validation import Array, from_sklearn, objects, owned, points, same_kind, same_length, take, vector
 
 __all__ = ["Classifier", "Estimator", "NotFittedError", "Regressor"]
 
@@ -244,11 +244,6 @@ def prepared(kernel: Kernel, X: Any, name: str = "X") -> Any:
     return P
 
 
-def take(P: Any, chosen: Any) -> Any:
-    """Some of the points, whether they are rows of an array or objects in a list."""
-    return [P[i] for i in chosen] if type(P) is list else P[chosen]
-
-
 @dataclass(frozen=True, eq=False)
 class Expansion:
     r"""$f(x) = \sum_i w_i\, k(x_i, x)$: what a kernel method has learned, and all that it needs for predicting."""
@@ -364,12 +359,8 @@ def one_against_rest(codes: Any, n_classes: int) -> list[Any]:
 
 def one_against_one(codes: Any, n_classes: int) -> list[tuple[Any, Any]]:
     """For each pair of classes the rows of its points, and their signs: +1 for the later class."""
-    of_class = [np.flatnonzero(codes == c) for c in range(n_classes)]
-    problems = []
-    for i, j in combinations(range(n_classes), 2):
-        rows = np.sort(np.concatenate([of_class[i], of_class[j]]))
-        problems.append((rows, np.where(codes[rows] == j, 1.0, -1.0)))
-    return problems
+    pairs = [(np.flatnonzero((codes == i) | (codes == j)), j) for i, j in combinations(range(n_classes), 2)]
+    return [(rows, np.where(codes[rows] == j, 1.0, -1.0)) for rows, j in pairs]
 
 
 def votes(scores: Array, n_classes: int) -> Array:

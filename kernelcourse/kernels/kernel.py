@@ -10,7 +10,7 @@ import dataclasses
 import numbers
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,11 +22,7 @@ __all__ = ["InvalidKernel", "Kernel", "NoFiniteFeatureMap", "VectorKernel"]
 
 # How tightly a kernel's printed form binds, as in Python: a sum needs parentheses inside a product.
 SUM, PRODUCT, POWER, ATOM = range(4)
-
-
-def _quiet() -> np.errstate:
-    """For values that are looked at afterwards."""
-    return np.errstate(over="ignore", invalid="ignore")
+_quiet = partial(np.errstate, over="ignore", invalid="ignore")  # for values that are looked at afterwards
 
 
 class NoFiniteFeatureMap(ValueError):

@@ -163,6 +163,7 @@ class _Commutative(Rule):
 
     parts: tuple[Kernel, ...]
     sign: ClassVar[str]
+    tex_sign: ClassVar[str]
     both_values: ClassVar[Any]  # the values of two parts
     both_features: ClassVar[Any]
 
@@ -217,24 +218,24 @@ class _Commutative(Rule):
     def __repr__(self) -> str:
         return self.sign.join(k._in(self.binding) for k in self.parts)
 
+    def latex(self, x: str = "x", z: str = "x'") -> str:
+        return self.tex_sign.join(k._latex_in(self.binding, x, z) for k in self.parts)
+
 
 class Sum(_Commutative):
     r"""$k_1 + k_2$ (6.17): the features side by side, $(\phi_1, \phi_2)$."""
 
     binding = SUM
-    sign = " + "
+    sign = tex_sign = " + "
     both_values = np.add
     both_features = staticmethod(lambda A, B: np.hstack([A, B]))
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return " + ".join(k.latex(x, z) for k in self.parts)
 
 
 class Product(_Commutative):
     r"""$k_1 k_2$ (6.18): all products of two features, $\phi_1 \otimes \phi_2$. Constants move to the front."""
 
     binding = PRODUCT
-    sign = " * "
+    sign, tex_sign = " * ", r" \cdot "
     both_values = np.multiply
     both_features = staticmethod(row_kronecker)
 
@@ -243,9 +244,6 @@ class Product(_Commutative):
         constants = [k.c for k in kernels if isinstance(k, Scaled)]
         bare = super().of(*(k.kernel if isinstance(k, Scaled) else k for k in kernels))
         return Scaled.of(float(np.prod(constants)), bare) if constants else bare
-
-    def latex(self, x: str = "x", z: str = "x'") -> str:
-        return r" \cdot ".join(k._latex_in(PRODUCT, x, z) for k in self.parts)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -153,7 +153,7 @@ def _status(line: str) -> float:
 
 def limits() -> dict[str, float]:
     """Rates of this machine with all its threads, each the best of a few: products, memory, exponentials."""
-    from kernelcourse._engine import gram as tiles
+    from kernelcourse import Gaussian
     from kernelcourse._engine import threads as fast
 
     def best(function: Callable[[], object], repeats: int = 5) -> float:
@@ -170,7 +170,7 @@ def limits() -> dict[str, float]:
 
     X = np.random.default_rng(0).normal(size=(4000, 1))
     with way(compiled=True):
-        compiled = X.shape[0] ** 2 / best(lambda: tiles.exp_of_distances(X, X[::-1].copy(), -0.5, squared=True))
+        compiled = X.shape[0] ** 2 / best(lambda: Gaussian(1.0).formula(X, X[::-1].copy()))
     with way(compiled=False, threads=1):
         one = 2 * n**3 / best(lambda: A @ A)
     return {
