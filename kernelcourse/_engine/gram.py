@@ -90,16 +90,12 @@ def power(kernel: Power, k: Array) -> Array:
 
 @accelerates(CountKernel.formula)
 def count_gram(kernel: CountKernel, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
-    C = matrix(X if Z is X else [*X, *Z])
+    lengths, columns, values, shape = entries(X if Z is X else [*X, *Z])
+    C: Any = csr_array((values, columns, np.append(0, np.cumsum(lengths, dtype=np.int32))), shape=shape)
+    C.sort_indices()  # every sum then runs in the same order, and the Gram matrix is symmetric to the last digit
+    C = C.toarray() if C.nnz > DENSE * np.prod(shape) else C
     K = C @ C.T if Z is X else C[: len(X)] @ C[len(X) :].T
     return K if isinstance(K, np.ndarray) else K.toarray()
-
-
-def matrix(counted: Sequence[Mapping[Any, float]]) -> Any:
-    lengths, columns, values, shape = entries(counted)
-    C = csr_array((values, columns, np.append(0, np.cumsum(lengths, dtype=np.int32))), shape=shape)
-    C.sort_indices()  # every sum then runs in the same order, and the Gram matrix is symmetric to the last digit
-    return C.toarray() if C.nnz > DENSE * np.prod(shape) else C
 
 
 @accelerates(gap_weighted)

@@ -28,9 +28,7 @@ class SetKernel(CountKernel):
 
     def counts(self, obj: Any) -> dict[Hashable, int]:
         """Each element once."""
-        if not isinstance(obj, (frozenset, set)) and (
-            isinstance(obj, (str, bytes, Mapping)) or not isinstance(obj, Collection)
-        ):
+        if isinstance(obj, (str, bytes, Mapping)) or not isinstance(obj, Collection):
             raise TypeError(f"expected a set, got {type(obj).__name__} {obj!r:.60}")
         elements = dict.fromkeys(hashables(obj), 1)
         if self.universe is not None:
