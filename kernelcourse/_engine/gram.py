@@ -67,7 +67,8 @@ def radial(kernel: Radial, X: Array, Z: Array) -> Array:
     if not _suit_distances(X, Z):
         return NotImplemented
     if is_ours(type(kernel).profile):
-        return _filled(X, Z, _distances(X, Z, "euclidean", kernel.profile))
+        tiles, whole = _distances(X, Z, "euclidean", kernel.profile), slice(len(X))
+        return tiles(whole, whole) if Z is X and len(X) <= ROWS else _filled(X, Z, tiles)
     return kernel.profile(_filled(X, Z, _distances(X, Z, "euclidean", lambda r: r)))  # called once, in this thread
 
 

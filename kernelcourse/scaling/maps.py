@@ -107,8 +107,12 @@ class FourierFeatures(FeatureMap):
 
     def rows(self, P: Array) -> Array:
         """The cosines, then the sines."""
-        angles = P @ self.frequencies
-        return np.sqrt(2 / self.m) * np.hstack([np.cos(angles), np.sin(angles)])
+        half = self.frequencies.shape[1]
+        waves = np.empty((len(P), 2 * half))
+        angles = np.matmul(P, self.frequencies, out=waves[:, :half])  # which the cosines replace
+        np.sin(angles, out=waves[:, half:])
+        np.cos(angles, out=angles)
+        return np.multiply(waves, half**-0.5, out=waves)
 
     def penalty(self) -> Array:
         """The identity."""
