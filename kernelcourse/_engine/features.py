@@ -57,8 +57,8 @@ def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: di
             return _coordinate_descent(loops, features, Phi, problems, options)
         if n * n <= room:
             return _dual_svms(features, Phi, problems, options["lam"])
-    if model.solve is feature_logistic and len(problems) > 1:
-        return _logistic_columns(features, Phi, problems, options["ridge"])
+    if model.solve is feature_logistic:
+        return _logistic(features, Phi, problems, options["ridge"])
     return [model.solve(Stored(features), Phi, targets, **options) for targets in problems]
 
 
@@ -111,31 +111,47 @@ def _by_columns(U: Array, V: Array) -> Array:
     return np.einsum("ij,ij->j", U, V)
 
 
-def _logistic_columns(features: Any, Phi: Array, problems: list[Any], ridge: float) -> list[NewtonFit]:
-    """Newton's method on the sum of all problems, each step by conjugate gradients: one product serves all problems."""
+def _logistic(features: Any, Phi: Array, problems: list[Any], ridge: float) -> list[NewtonFit]:
+    """All problems together: an eighth of the points, then all of them, in single precision, and the rest in double."""
     Psi, unwhitened = _whitened(features, Phi)
-    Y, passes, share = np.column_stack(problems), 0, 0.1  # signs, (n, k)
+    single, Y, W, passes = Psi.astype(np.float32), np.column_stack(problems), np.zeros((features.m, len(problems))), 0
+    with one_thread(Phi.size < 2**20):
+        for A, tol, part in ((single[::8].copy(), 1e-2, 8), (single, 1e-4, 1), (Psi, TOL, 1)):
+            W, values, more = _newton_cg(A, single if part == 1 else A, Y[::part], ridge / part, W, tol)
+            passes += more
+    if passes > ROUNDS:
+        warn(f"logistic regression on features stopped after {ROUNDS} Newton steps; a larger ridge would help")
+    return [NewtonFit(w, passes, float(value)) for w, value in zip(unwhitened(W).T, values, strict=True)]
+
+
+def _newton_cg(A: Array, rough: Array, Y: Array, ridge: float, W: Array, tol: float) -> tuple[Array, Array, int]:
+    """Newton's method on the sum of all problems, each step by conjugate gradients: one product serves all problems.
+
+    The features `A` give the gradient; `rough` ones are enough for a step. The last step is taken without looking back.
+    """
+    Y, passes, share, last = Y.astype(A.dtype), 0, 0.1, np.zeros_like(W)  # signs, (n, k)
 
     def at(W: Array) -> tuple[float, Array, Array]:
-        margins = Y * (Psi @ W)
-        values = np.logaddexp(0, -margins).sum(axis=0) + ridge / 2 * np.square(W).sum(axis=0)
+        margins = Y * (A @ W.astype(A.dtype))
+        values = np.logaddexp(0, -margins).sum(axis=0, dtype=float) + ridge / 2 * np.square(W).sum(axis=0)
         return float(values.sum()), values, expit(-margins)
 
     def step(W: Array, here: tuple[Any, ...]) -> tuple[Array, float] | None:
-        nonlocal passes, share
+        nonlocal passes, share, last
         objective, _, miss = here
-        fall, curvatures = Psi.T @ (Y * miss) - ridge * W, miss * (1 - miss)
+        fall, curvatures = A.T @ (Y * miss) - ridge * W, (miss * (1 - miss)).astype(rough.dtype, copy=False)
 
         def times(V: Array) -> Array:
-            return Psi.T @ (curvatures * (Psi @ V)) + ridge * V
+            return rough.T @ (curvatures * (rough @ V.astype(rough.dtype))) + ridge * V
 
         d, _ = conjugate_gradients(times, fall, iterations=4 * len(fall), tol=share, inner=_by_columns)
         promise = float(np.vdot(fall, d))
         share = float(np.clip(np.sqrt(promise / objective), 1e-3, 0.1))  # rough far from the solution, exact near it
         passes += 1
-        return None if promise <= 2 * TOL * objective or passes > ROUNDS else (d, promise)
+        if promise > 2 * tol * objective and passes <= ROUNDS:
+            return d, promise
+        last = d
+        return None
 
-    W, (_, values, _), _ = newton(np.zeros((features.m, Y.shape[1])), at, step, smallest=1e-6)
-    if passes > ROUNDS:
-        warn(f"logistic regression on features stopped after {ROUNDS} Newton steps; a larger ridge would help")
-    return [NewtonFit(w, passes, float(value)) for w, value in zip(unwhitened(W).T, values, strict=True)]
+    W, (_, values, _), _ = newton(W, at, step, smallest=1e-6)
+    return W + last, values, passes

@@ -37,6 +37,9 @@ def reach_the_same_objective(args, kwargs, fast, plain):
             assert found >= wanted - 2.6e-4  # what rounding off the hinge may cost the definition
         else:
             np.testing.assert_allclose(found, wanted, rtol=1e-7)
+        if model is LOGISTIC:
+            pull = Phi.T @ (y / (1 + np.exp(y * (Phi @ one.w))))
+            np.testing.assert_allclose(options["ridge"] * P @ one.w, pull, rtol=0, atol=1e-5 * np.abs(pull).max())
 
 
 def _objective(model, f, square, y, options):
