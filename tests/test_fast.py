@@ -416,10 +416,11 @@ def test_compiled_steps_of_the_svm_are_the_plain_ones(name, n):
     lo, hi, diag = np.minimum(0.0, y[:n]), np.maximum(0.0, y[:n]), np.ones(n)
     runs = []
     part, every, none = K[:n, :n].copy(), np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
+    backwards = np.arange(len(K))[::-1][:n].copy()
     for steps_of in (
         partial(getattr(svm, f"_{name}"), part),
-        partial(getattr(compiled, name), part, np.arange(n), part, every),
-        partial(getattr(compiled, name), K[::-1, ::-1].copy(), np.arange(len(K))[::-1][:n].copy(), 0 * part, none),
+        partial(getattr(compiled, name), (part, np.arange(n), part, every, *svm.NO_POINTS)),
+        partial(getattr(compiled, name), (K[::-1, ::-1].copy(), backwards, 0 * part, none, *svm.NO_POINTS)),
     ):
         c, r = np.zeros(n), y[:n].copy()
         runs.append((steps_of(diag, lo, hi, c, r, 3 * n // 2, 0.0), c, r))
@@ -434,8 +435,8 @@ def test_compiled_steps_of_the_svm_are_the_plain_ones(name, n):
 def test_compiled_steps_stop_where_nothing_is_left_to_gain(name):
     from kernelcourse._engine import loops as compiled
 
-    c, whole = np.array([1.0, 1.0]), (np.eye(2), np.arange(2), np.eye(2), np.ones(2, dtype=bool))
-    taken = getattr(compiled, name)(*whole, np.ones(2), np.zeros(2), np.ones(2), c, np.array([0.5, 0.5]), 10, 0.0)
+    c, whole = np.array([1.0, 1.0]), (np.eye(2), np.arange(2), np.eye(2), np.ones(2, dtype=bool), *svm.NO_POINTS)
+    taken = getattr(compiled, name)(whole, np.ones(2), np.zeros(2), np.ones(2), c, np.array([0.5, 0.5]), 10, 0.0)
     assert taken == 0 and (c == 1).all()
 
 

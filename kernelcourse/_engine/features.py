@@ -124,7 +124,7 @@ def _logistic(features: Any, Phi: Array, problems: list[Any], ridge: float) -> l
     return [NewtonFit(w, passes, float(value)) for w, value in zip(unwhitened(W).T, values, strict=True)]
 
 
-def _newton_cg(A: Array, rough: Array, Y: Array, ridge: float, W: Array, tol: float) -> tuple[Array, Array, int]:
+def _newton_cg(A: Any, rough: Any, Y: Array, ridge: float, W: Array, tol: float) -> tuple[Array, Array, int]:
     """Newton's method on the sum of all problems, each step by conjugate gradients: one product serves all problems.
 
     The features `A` give the gradient; `rough` ones are enough for a step. The last step is taken without looking back.

@@ -41,7 +41,7 @@ def _suit_distances(X: Array, Z: Array) -> bool:
     return _suit(X, Z, WORTH_TILES if X.shape[1] <= 4 else 2 * WORTH_TILES // X.shape[1])
 
 
-def _exponent(kernel: Gaussian | Laplacian) -> tuple[float, bool]:
+def exponent(kernel: Gaussian | Laplacian) -> tuple[float, bool]:
     """The factor of the distances in the exponent, and whether they are squared."""
     if isinstance(kernel, Gaussian):
         return -0.5 / max(kernel.sigma * kernel.sigma, TINY), True
@@ -53,7 +53,7 @@ def _exponent(kernel: Gaussian | Laplacian) -> tuple[float, bool]:
 def exponential(kernel: Gaussian | Laplacian, X: Array, Z: Array) -> Array:
     if not _suit_distances(X, Z):
         return NotImplemented
-    factor, squared = _exponent(kernel)
+    factor, squared = exponent(kernel)
     if (loops := loops_for(X, Z)) is None:
         found = _exp_of_products(X, Z, factor) if squared else None
         return _filled(X, Z, _exp_of_distances(X, Z, factor, squared)) if found is None else found
@@ -113,7 +113,7 @@ def expand(kernel: Any, P: Any, Q: Any, a: Array, *, entries: int = 0) -> Array:
         return NotImplemented
     if (loops := loops_for(P, Q)) is None:
         return NotImplemented
-    factor, squared = _exponent(kernel)
+    factor, squared = exponent(kernel)
     columns = fast.in_rows(a.reshape(len(Q), -1).T)
     sums = np.zeros((len(P), len(columns)))
     by_rows(loops.weighted_exp_of_distances, P, Q, columns, sums, squared, factor)

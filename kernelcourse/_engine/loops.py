@@ -234,18 +234,23 @@ def first_largest(x, lanes):
 
 
 @loop
-def row_of(K, rows, part, there, i):
-    """Row i of the part of K that has these rows and columns, copied when it is first asked for."""
-    row = part[i]
+def row_of(source, i):
+    """Row i of the part of K that has these rows and columns: copied, or computed, when it is first asked for."""
+    K, rows, part, there, Z_T, squared, factor = source
+    row, n = part[i], len(rows)
     if not there[i]:
-        there[i], source = True, K[rows[i]]
-        for j in range(len(rows)):
-            row[j] = source[rows[j]]
+        there[i] = True
+        if len(K) == 0:
+            exp_of_distances_to_one(Z_T[:, i].copy(), Z_T, 0, n, squared, factor, row)
+        else:
+            whole = K[rows[i]]
+            for j in range(n):
+                row[j] = whole[rows[j]]
     return row
 
 
 @loop
-def single_steps(K, rows, part, there, diag, lo, hi, c, r, steps, tol):
+def single_steps(source, diag, lo, hi, c, r, steps, tol):
     """Move the coefficient that gains most, until its residual is at most tol; as `pair_steps`."""
     n = len(c)
     goal, gain, lanes = np.empty(n), np.empty(n), np.empty(LANES)
@@ -259,18 +264,19 @@ def single_steps(K, rows, part, there, diag, lo, hi, c, r, steps, tol):
         i = first_largest(gain, lanes)
         if goal[i] == c[i] or abs(r[i]) <= tol:
             return step
-        delta, c[i], row = goal[i] - c[i], goal[i], row_of(K, rows, part, there, i)
+        delta, c[i], row = goal[i] - c[i], goal[i], row_of(source, i)
         for k in range(n):
             r[k] -= delta * row[k]
     return steps
 
 
 @loop
-def pair_steps(K, rows, part, there, diag, lo, hi, c, r, steps, tol):
+def pair_steps(source, diag, lo, hi, c, r, steps, tol):
     """Move the pair that gains most, one up and one down, until no pair has a KKT violation above tol.
 
-    The problem has the rows and columns `rows` of K, and `part` those of its rows that are `there` already. Changes c
-    and r = y - K c; returns the steps taken, fewer than `steps` if there is nothing left to do.
+    The source is K, the rows and columns of it that make the problem, and the part of them that is `there` already. If
+    K is empty, rows are computed from the points, the columns of Z_T. Changes c and r = y - K c; returns the steps
+    taken, fewer than `steps` if there is nothing left to do.
     """
     n = len(c)
     gain, lanes = np.empty(n), np.empty(LANES)
@@ -281,7 +287,7 @@ def pair_steps(K, rows, part, there, diag, lo, hi, c, r, steps, tol):
         gain[k] = r[k] + up[k]
     for step in range(steps):
         i = first_largest(gain, lanes)
-        row_i, k_ii, r_i = row_of(K, rows, part, there, i), diag[i], r[i]
+        row_i, k_ii, r_i = row_of(source, i), diag[i], r[i]
         for k in range(n):
             slope = (r_i - r[k]) * down[k]
             slope = slope if slope > 0.0 else 0.0
@@ -292,7 +298,7 @@ def pair_steps(K, rows, part, there, diag, lo, hi, c, r, steps, tol):
             return step
         if r_i - r[j] <= tol and r_i - least(r, down) <= tol:
             return step
-        row_j, room_i, room_j = row_of(K, rows, part, there, j), hi[i] - c[i], c[j] - lo[j]
+        row_j, room_i, room_j = row_of(source, j), hi[i] - c[i], c[j] - lo[j]
         delta = min((r_i - r[j]) / max(floor, k_ii + diag[j] - 2 * row_i[j]), room_i, room_j)
         c[i] = hi[i] if delta == room_i else c[i] + delta
         c[j] = lo[j] if delta == room_j else c[j] - delta
@@ -340,8 +346,8 @@ def gap_and_objective(y, f, b, lo, hi, c):
 
 
 @loop
-def small_problems(K, rows, y, starts, first, last, C, offset, gap, most, c, found):
-    """Solve the problems from first to last, each on its own rows of K, by steps alone.
+def small_problems(K, X_T, squared, factor, rows, y, starts, first, last, C, offset, gap, most, c, found):
+    """Solve the problems from first to last, each on its own rows of K, or of the points in X_T, by steps alone.
 
     Problem p has the entries from starts[p] on of rows, y and c; found[p] is its offset, gap, objective and steps.
     """
@@ -352,25 +358,26 @@ def small_problems(K, rows, y, starts, first, last, C, offset, gap, most, c, fou
         whole = n == len(K) and np.array_equal(chosen, np.arange(n))
         part = K if whole else np.empty((n, n))  # memory that no row is copied to costs nothing
         there = np.full(n, whole)
+        source = K, chosen, part, there, X_T[:, chosen] if len(K) == 0 else X_T, squared, factor
         lo, hi, diag, r = np.empty(n), np.empty(n), np.empty(n), signs.copy()
         plus = 0
         for k in range(n):
             lo[k], hi[k] = min(0.0, C * signs[k]), max(0.0, C * signs[k])
-            diag[k] = max(K[chosen[k], chosen[k]], 1e-200)
+            diag[k] = 1.0 if len(K) == 0 else max(K[chosen[k], chosen[k]], 1e-200)
             plus += signs[k] > 0
         steps, tol, b, reached, objective = 0, min(0.1, max(1e-3, 100 * gap)), 0.0, np.inf, np.inf
         while not offset or 0 < plus < n:  # one label alone is an error
             took = 0
             if offset:
-                took = pair_steps(K, chosen, part, there, diag, lo, hi, c_p, r, most[p] - steps, tol)
+                took = pair_steps(source, diag, lo, hi, c_p, r, most[p] - steps, tol)
                 ordered = np.sort(r)
                 b = (ordered[plus - 1] + ordered[plus]) / 2
             else:
                 now = 1
                 while now > 0 and took < most[p] - steps:
                     left = most[p] - steps - took
-                    now = pair_steps(K, chosen, part, there, diag, lo, hi, c_p, r, min(n, left), tol)
-                    now += single_steps(K, chosen, part, there, diag, lo, hi, c_p, r, min(n, left - now), tol)
+                    now = pair_steps(source, diag, lo, hi, c_p, r, min(n, left), tol)
+                    now += single_steps(source, diag, lo, hi, c_p, r, min(n, left - now), tol)
                     took += now
             steps += took
             distance, objective, _ = gap_and_objective(signs, signs - r, b, lo, hi, c_p)

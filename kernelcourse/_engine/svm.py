@@ -17,9 +17,13 @@ from scipy import linalg
 
 from ..algorithms import svm
 from ..algorithms.svm import TINY, Dual, Point, balanced
+from ..estimators import classifiers
+from ..estimators.base import gram
+from ..kernels.vectors import Gaussian, Laplacian
 from ..linalg import indefinite, nuggets, symmetric_product
 from ..seam import accelerates, always
 from ..validation import Array, real
+from .gram import exponent
 from .linalg import add_multiple, factor
 from .threads import Loops, compiled, in_rows, in_threads, one_thread, ready, side_by_side
 
@@ -31,6 +35,8 @@ SHORT = 1500  # points; a problem with more is given fewer steps before another 
 CHECK = 500  # steps between two checks of which coefficients can be left out
 WORTH_A_THREAD = 1000  # points of each of several problems that are worth solving at the same time
 WORTH_BLAS_THREADS = 1500  # points of one problem; for fewer, a second thread costs more than it saves
+FEW = 400  # steps of each of several problems: enough for clear borders, and they need few rows of K
+NO_POINTS = np.empty((0, 0)), False, 0.0  # where compiled steps have all of K
 TIGHT = 1e-5  # a gap; below it, the linear system is tried as soon as its guess may be right
 
 
@@ -50,45 +56,70 @@ def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
 @accelerates(svm.solve_each)
 def solve_each(K: Array, problems: list[svm.Problem], lam: float, **numbers: Any) -> list[svm.SVMFit]:
     """All problems by steps in one compiled loop; those that it does not finish one by one, or at the same time."""
-    K, sizes = in_rows(K), [len(y) for _, y in problems]
+    K, n, sizes = in_rows(K), len(K), [len(y) for _, y in problems]
     loops = ready(STEPS * sum(size**2 for size in sizes))
-    jobs: list[Any] = [partial(_solve_one, K, *problem, lam, numbers) for problem in problems]
+    starts: list[Any] = [None] * len(problems)
     if loops is not None and (max(sizes) < SHORT or len(problems) > 1) and numbers["gap"] > 1e-8:
-        jobs = _by_steps(K, problems, lam, loops, **numbers)
-    left = [job for job in jobs if isinstance(job, partial)]
+        most = [20 * max(SMALL, n) if size < SHORT else 2 * size for size in sizes]
+        starts = _by_steps(loops, (K, *NO_POINTS), n, problems, lam, most, numbers["offset"], numbers["gap"])
+    left = [
+        partial(_solve_one, K, *problem, lam, {**numbers, "alpha0": start})
+        for problem, start in zip(problems, starts, strict=True)
+        if not isinstance(start, svm.SVMFit)
+    ]
     if len(left) > 1 and (min(sizes) >= WORTH_A_THREAD or always()):
         solved = iter(side_by_side(left))
     else:
         with one_thread(len(left) > 1):
             solved = iter([job() for job in left])
-    return [next(solved) if isinstance(job, partial) else job for job in jobs]
+    return [start if isinstance(start, svm.SVMFit) else next(solved) for start in starts]
+
+
+@accelerates(classifiers.svms_on_points)
+def svms_on_points(
+    kernel: Any, P: Any, problems: list[svm.Problem], lam: float, *, offset: str, gap: float
+) -> list[svm.SVMFit]:
+    """Where few points support, by steps that compute the rows of K as they need them; else from all of K."""
+    if type(kernel).formula not in (Gaussian.formula, Laplacian.formula) or offset == "penalised" or gap <= 1e-8:
+        return NotImplemented
+    if len(P) < 1000 and not always():
+        return NotImplemented
+    fits, free, (factor, squared) = [None] * len(problems), offset == "free", exponent(kernel)
+    if (loops := ready(len(P) ** 2)) is not None:
+        most = [max(FEW * (len(problems) > 1), len(y) // 10) for _, y in problems]
+        source = np.empty((0, 0)), np.ascontiguousarray(P.T, dtype=float), squared, factor
+        fits = _by_steps(loops, source, len(P), problems, lam, most, free, gap)
+    left = [problem for problem, fit in zip(problems, fits, strict=True) if not isinstance(fit, svm.SVMFit)]
+    more = iter(svm.solve_each(gram(kernel, P), left, lam, offset=free, gap=gap) if left else [])
+    return [fit if isinstance(fit, svm.SVMFit) else next(more) for fit in fits]
 
 
 def _by_steps(
-    K: Array, problems: list[svm.Problem], lam: float, loops: Loops, *, offset: bool, gap: float, **numbers: Any
+    loops: Loops,
+    source: Any,
+    n: int,
+    problems: list[svm.Problem],
+    lam: float,
+    most: list[int],
+    offset: bool,
+    gap: float,
 ) -> list[Any]:
-    """The fits; where steps alone do not reach the gap soon, the job that continues from there."""
+    """The fits; where at most so many steps do not reach the gap, the coefficients that they lead to."""
     starts = np.append(0, np.cumsum([len(y) for _, y in problems]))
     rows, y = np.concatenate([rows for rows, _ in problems]), np.concatenate([y for _, y in problems])
-    n, C, gap = len(K), svm.C_from_lam(lam, n=len(K)), real(gap, "gap", above=0)
-    most = np.array([20 * max(SMALL, n) if len(y) < SHORT else 2 * len(y) for _, y in problems])
+    C, gap, limits = svm.C_from_lam(lam, n=n), real(gap, "gap", above=0), np.array(most)
     c, found, shares = np.zeros(len(y)), np.empty((len(problems), 4)), np.linspace(0, len(problems), 9).astype(int)
 
     def work(part: slice) -> None:
-        loops.small_problems(K, rows, y, starts, part.start, part.stop, C, offset, gap, most, c, found)
+        loops.small_problems(*source, rows, y, starts, part.start, part.stop, C, offset, gap, limits, c, found)
 
     in_threads(work, [slice(a, b) for a, b in pairwise(shares.tolist()) if a < b], STEPS * len(y))
-    jobs: list[Any] = []
-    for problem, (b, reached, objective, steps), c_p in zip(
-        problems, found.tolist(), np.split(c, starts[1:-1]), strict=True
-    ):
-        if reached <= gap:
-            point = Point(c_p, problem[1], b, reached, objective)
-            jobs.append(svm.fit_at(point, C, gap, lam * n / len(c_p), int(steps), ""))
-        else:
-            start = {"offset": offset, "gap": gap, "alpha0": np.abs(c_p), **numbers}
-            jobs.append(partial(_solve_one, K, *problem, lam, start))
-    return jobs
+    return [
+        svm.fit_at(Point(c_p, c_p, b, reached, objective), C, gap, lam * n / len(c_p), int(steps), "")
+        if reached <= gap
+        else np.abs(c_p)
+        for (b, reached, objective, steps), c_p in zip(found.tolist(), np.split(c, starts[1:-1]), strict=True)
+    ]
 
 
 def _solve_one(K: Array, rows: NDArray[np.intp], y: Array, lam: float, numbers: dict[str, Any]) -> svm.SVMFit:
@@ -194,8 +225,8 @@ def _descend(dual: Dual, loops: Loops, c: Array, r: Array, steps: int, tol: floa
     K, diag, lo, hi = dual.K, dual.diag, dual.lo, dual.hi
     pair_steps, single_steps = partial(_pair_steps, K), partial(_single_steps, K)
     if loops is not None:
-        whole = K, np.arange(len(K)), K, np.ones(len(K), dtype=bool)
-        pair_steps, single_steps = partial(loops.pair_steps, *whole), partial(loops.single_steps, *whole)
+        whole = K, np.arange(len(K)), K, np.ones(len(K), dtype=bool), *NO_POINTS
+        pair_steps, single_steps = partial(loops.pair_steps, whole), partial(loops.single_steps, whole)
     if dual.offset:
         return pair_steps(diag, lo, hi, c, r, steps, tol)
     took, block = 0, max(1, steps // 20)  # pairs make faster progress, but only single steps change the sum of c

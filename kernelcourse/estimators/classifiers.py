@@ -269,6 +269,12 @@ class SoftmaxRegression(ProbabilisticClassifier):
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
+@definition
+def svms_on_points(kernel: Kernel, P: Any, problems: list[svm.Problem], lam: float, *, offset: str, gap: float) -> Any:
+    K = with_constant(gram(kernel, P), offset)
+    return svm.solve_each(K, problems, lam, offset=offset == "free", gap=gap)
+
+
 @dataclass(eq=False, repr=False)
 class KernelSVM(Classifier):
     r"""The support vector machine: hinge loss plus $\lambda \lVert f\rVert^2$ (lecture K7):
@@ -303,10 +309,9 @@ class KernelSVM(Classifier):
         offset = offset_word(self.offset, OFFSETS, true="free")
         P = self._prepared_points(X)
         codes = self._encode(y, len(P))
-        problems = self._svm_problems(codes)
-        K = with_constant(gram(self.kernel_, P), offset)
-        fits = svm.solve_each(K, problems, real(self.lam, "lam", above=0), offset=offset == "free", gap=self.gap)
-        columns = np.zeros((len(fits), len(K)))
+        problems, lam = self._svm_problems(codes), real(self.lam, "lam", above=0)
+        fits = svms_on_points(self.kernel_, P, problems, lam, offset=offset, gap=self.gap)
+        columns = np.zeros((len(fits), len(P)))
         for column, fit, (rows, signs) in zip(columns, fits, problems, strict=True):
             column[rows] = fit.alpha * signs
         self.c_ = side_by_side(list(columns))

@@ -7,7 +7,7 @@ import numpy as np
 from kernelcourse.algorithms.logistic import expit
 from kernelcourse.algorithms.svm import dual_problem
 from kernelcourse.estimators import KernelRidge, KernelSVM
-from kernelcourse.kernels import Gaussian
+from kernelcourse.kernels import Gaussian, Laplacian, Polynomial
 from kernelcourse.selection import accuracy, k_fold, mean_squared_error
 
 SIZES = (1, 2, 7, 255, 257)
@@ -143,6 +143,22 @@ def solve_each():
             yield (layout(gram(n)), problems[:1], 0.01), {"offset": offset, "gap": 1e-11}
 
 
+def svms_on_points():
+    X, codes = points(90), np.arange(90) % 3
+    pairs = [np.flatnonzero(codes != c) for c in range(3)]
+    for kernel in (Gaussian(1.0), Laplacian(2.0), Polynomial(2)):
+        for offset in ("none", "free", "penalised"):
+            for problems in (pairs, [np.arange(90)]):
+                signed = [(rows, labels(90)[rows]) for rows in problems]
+                yield (kernel, X, signed, 0.01), {"offset": offset, "gap": 1e-7}
+
+
+def have_the_same_objectives(args, kwargs, fast, plain):
+    for one, other in zip(fast, plain, strict=True):
+        assert max(one.gap, other.gap) <= kwargs["gap"]
+        np.testing.assert_allclose(one.objective, other.objective, rtol=2 * kwargs["gap"])
+
+
 def have_the_same_solutions(args, kwargs, fast, plain):
     K, problems, _ = args
     for (rows, y), one, other in zip(problems, fast, plain, strict=True):
@@ -247,6 +263,7 @@ CASES = {
         *(
             descend,
             solve_each,
+            svms_on_points,
             symmetric_product,
             newton_by_products,
             count_mistakes,
@@ -261,5 +278,6 @@ CERTIFIED = {
     "add_squares": has_added_twice,
     "descend": reaches_the_gap,
     "solve_each": have_the_same_solutions,
+    "svms_on_points": have_the_same_objectives,
     "newton_by_products": reaches_the_minimum,
 }
