@@ -171,7 +171,7 @@ for model in (kc.KernelRidge, kc.KernelSVM, kc.KernelPerceptron, kc.KernelLogist
 kc.logistic_sgd(K, y > 0, step=0.1, steps=2000, rng=0)
 kc.svm_sgd(K, y, lam=0.01, steps=2000, rng=0)
 assert "numba" not in sys.modules
-for _ in range(30):  # a program that goes on gets the loops
+for _ in range(60):  # a program that goes on gets the loops
     kc.Gaussian(1.0)(X)
 assert "numba" in sys.modules
 """

@@ -149,7 +149,7 @@ def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point,
             best = min(best, point, key=rank)
     loops = compiled(STEPS * n * n, n)
     # A compiled step takes microseconds, a system of all free coefficients O(n^3): for many points more steps pay off.
-    some, most = (10 * n, max(20 * n, n * n // 20)) if loops else (max(50, 3 * n // 4), max(3 * n, n * n // 100))
+    some, most = (10 * n, max(20 * n, n * n // 20)) if loops else (max(50, 3 * n // 4), max(3 * n, n * n // 300))
     while best.gap > gap and steps < min(most, max_steps):
         c, f, took, done = _steps(dual, point, loops, tol, min(some, max_steps - steps))
         steps += took

@@ -27,7 +27,7 @@ _done = 0.0  # elementary steps that small jobs have taken so far without compil
 SLAB = 2**20  # entries of a Gram matrix that are worked on at a time: 8 MB
 WORTH_COMPILING = 2**19  # entries or elementary steps; a smaller job takes less time than importing numba
 WORTH_CALLING = 2**12  # the same limit once numba is loaded
-WORTH_WAITING = 2**24  # elementary steps of all small jobs so far: some tenths of a second in plain numpy
+WORTH_WAITING = 2**25  # elementary steps of all small jobs so far: some tenths of a second in plain numpy
 WORTH_A_THREAD = 2**18  # entries: some tenths of a millisecond, the time it takes to start a thread
 
 
