@@ -35,7 +35,7 @@ SHORT = 1500  # points; a problem with more is given fewer steps before another 
 CHECK = 500  # steps between two checks of which coefficients can be left out
 WORTH_A_THREAD = 1000  # points of each of several problems that are worth solving at the same time
 WORTH_BLAS_THREADS = 1500  # points of one problem; for fewer, a second thread costs more than it saves
-FEW = 400  # steps of each of several problems: enough for clear borders, and they need few rows of K
+FEW = 400  # a problem that is one of several may take twice as many steps as it has points, or as this
 NO_POINTS = np.empty((0, 0)), False, 0.0  # where compiled steps have all of K
 TIGHT = 1e-5  # a gap; below it, the linear system is tried as soon as its guess may be right
 
@@ -86,7 +86,7 @@ def svms_on_points(
         return NotImplemented
     fits, free, (factor, squared) = [None] * len(problems), offset == "free", exponent(kernel)
     if (loops := ready(len(P) ** 2)) is not None:
-        most = [max(FEW * (len(problems) > 1), len(y) // 10) for _, y in problems]
+        most = [2 * max(FEW, len(y)) if len(problems) > 1 else len(y) // 10 for _, y in problems]
         source = np.empty((0, 0)), np.ascontiguousarray(P.T, dtype=float), squared, factor
         fits = _by_steps(loops, source, len(P), problems, lam, most, free, gap)
     left = [problem for problem, fit in zip(problems, fits, strict=True) if not isinstance(fit, svm.SVMFit)]
