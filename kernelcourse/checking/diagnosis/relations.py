@@ -391,9 +391,12 @@ _PARTS: tuple[tuple[str, Callable[[np.ndarray], Any]], ...] = (
     ("{it} is right on the diagonal; only other entries are wrong.", _diagonal),
     ("{it} is wrong only in its last entry or row.", lambda m: (m[:-1], m[-1:]) if m.ndim else None),
     ("{it} is wrong only in its first entry or row.", lambda m: (m[1:], m[:1]) if m.ndim else None),
-    ("{it} is right in its first entry or row, but not in all the others.", lambda m: (m[:1], m[1:]) if m.ndim else None),
-    ("{it} is right in its last entry or row, but not in all the others.", lambda m: (m[-1:], m[:-1]) if m.ndim else None),
+    ("{it} is right in its first entry or row, but not in all others.", lambda m: (m[:1], m[1:]) if m.ndim else None),
+    ("{it} is right in its last entry or row, but not in all others.", lambda m: (m[-1:], m[:-1]) if m.ndim else None),
     ("{it} is wrong only in its last column.", lambda m: (m[:, :-1], m[:, -1:]) if m.ndim == 2 else None),
     ("{it} is wrong only in its first column.", lambda m: (m[:, 1:], m[:, :1]) if m.ndim == 2 else None),
-    ("{it} is right in its first column, but not in all the others.", lambda m: (m[:, :1], m[:, 1:]) if m.ndim == 2 else None),
+    (
+        "{it} is right in its first column, but not in all others.",
+        lambda m: (m[:, :1], m[:, 1:]) if m.ndim == 2 else None,
+    ),
 )
