@@ -94,13 +94,15 @@ def _namespaces() -> str:
 
 
 def _control_groups() -> str:
-    own = _read("/proc/self/cgroup").rpartition("::")[2]
-    place = Path("/sys/fs/cgroup") / own.lstrip("/")
-    counted = "each sandbox has its own limits, and its memory is checked at short intervals"
-    if not (place / "cgroup.procs").exists():
-        return f"version 2 is not available: {counted}"
-    writable = os.access(place, os.W_OK) and os.access(place / "cgroup.procs", os.W_OK)
-    return f"{place} is {'yours, and not used' if writable else 'not yours'}: {counted}"
+    from .control_group import home
+
+    place = home()
+    if place is None:
+        return "none can be made here: each sandbox has its own limits, and its memory is checked at short intervals"
+    enabled = _read(str(place / "cgroup.subtree_control")).split()
+    kept = [what for what, name in (("memory", "memory"), ("processes", "pids")) if name in enabled]
+    limits = f"; the kernel limits its {' and '.join(kept)}" if kept else "; its memory is checked at short intervals"
+    return f"each sandbox gets its own in {place}, which counts its processor time{limits}"
 
 
 def _processors() -> str:

@@ -3,7 +3,8 @@
 bubblewrap makes it from Linux namespaces. One sandbox serves one notebook of one student and is never used again.
 
 bubblewrap is the smallest program that gives all namespaces without root: firejail is setuid root, podman needs an
-image that is kept equal to this environment. Memory is polled, because cgroups need a session that delegates them.
+image that is kept equal to this environment. A sandbox gets a control group where we may make one; memory is polled as
+well, because many systems do not let us limit it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from . import seccomp
+from .control_group import ControlGroup, home
 from .errors import CourseError
 from .plain import Channel, Closed, NotPlain
 from .users import OwnUser
@@ -113,6 +115,7 @@ class Sandbox:
         self.overrun = self.limits.overrun  # what is said of a cell that took too long
         self.ready = False
         self.user = OwnUser() if not self.unsafe and os.geteuid() == 0 else None
+        self.group = None if self.unsafe else self._own_group()
         passed = [theirs.fileno()]
         try:
             if self.unsafe:
@@ -121,6 +124,7 @@ class Sandbox:
                 filtering = seccomp.as_file()
                 passed += [] if filtering is None else [filtering]
                 command = self._protected(theirs.fileno(), filtering)
+                command = self.group.joined(command) if self.group else command
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -131,8 +135,7 @@ class Sandbox:
                 cwd="/",
             )
         except BaseException:
-            if self.user:
-                self.user.give_back()
+            self._give_back()
             raise
         finally:
             theirs.close()
@@ -245,8 +248,9 @@ class Sandbox:
             self.end()
             raise Died("timeout", self.overrun) from None
         except Closed:
+            full = self.group is not None and self.group.number("memory.events", "oom_kill") > 0
             self.end()
-            raise Died("kernel died", "killed its kernel") from None
+            raise self._too_large() if full else Died("kernel died", "killed its kernel") from None
         except NotPlain as error:
             self.end()
             raise Died("too much output", f"sent something that is not an answer ({error})") from None
@@ -279,18 +283,34 @@ class Sandbox:
                 memory += member.memory_full_info().pss  # copies of a process share most of their memory
         if memory > self.limits.memory:
             self.end()
-            raise Died("memory", f"used more than {self.limits.memory / 1e9:g} GB of memory")
+            raise self._too_large()
         # bubblewrap itself has two. Where the kernel counts a user's processes, it refuses more long before this.
         if threads > self.limits.processes + _ROOM + 2:
             self.end()
             raise Died("processes", f"had more than {self.limits.processes} processes and threads")
-        return used
+        return self._counted() or used
+
+    def _too_large(self) -> Died:
+        return Died("memory", f"used more than {self.limits.memory / 1e9:g} GB of memory")
+
+    def _own_group(self) -> ControlGroup | None:
+        most = {"memory.max": self.limits.memory, "memory.swap.max": 0, "memory.oom.group": 1}
+        most["pids.max"] = self.limits.processes + _ROOM + 2
+        with contextlib.suppress(OSError):  # what runs in it is counted from outside
+            place = home()
+            return ControlGroup(place, most) if place else None
+        return None
+
+    def _counted(self) -> float:
+        """The seconds of processor time that the kernel has counted for the group; 0 where there is none."""
+        return self.group.number("cpu.stat", "usage_usec") / 1e6 if self.group else 0.0
 
     def used(self) -> float:
         """The seconds of processor time that all its processes have used."""
         import psutil
 
-        total = 0.0
+        if total := self._counted():
+            return total
         for member in self._family():
             with contextlib.suppress(psutil.Error):
                 total += sum(member.cpu_times()[:4])  # its own, and that of children that have ended
@@ -315,10 +335,15 @@ class Sandbox:
         if self.process.stderr and not self.process.stderr.closed and self.ready:
             self.process.stderr.close()
         self.channel.close()
-        if self.user:
-            self.user.give_back()
+        self._give_back()
         if self.scratch:
             shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def _give_back(self) -> None:
+        if self.group:
+            self.group.remove()
+        if self.user:
+            self.user.give_back()
 
     def __enter__(self) -> Sandbox:
         return self

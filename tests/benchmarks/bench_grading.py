@@ -59,7 +59,7 @@ def program(*arguments: str, course: Course, group: Path | None = None) -> Calla
 
     def join() -> None:
         if group:
-            (group / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
+            (group / "run" / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
 
     return lambda: subprocess.run(
         [sys.executable, "-W", "ignore", "-m", *arguments],
@@ -74,17 +74,21 @@ def program(*arguments: str, course: Course, group: Path | None = None) -> Calla
 
 @contextmanager
 def control_group() -> Iterator[Path | None]:
-    """A control group that counts processor time, where one can be made: no parent learns what sandboxes use."""
+    """A control group that counts processor time, where one can be made: no parent learns what sandboxes use.
+
+    The programs run in a group inside, beside which a grader makes those of its sandboxes.
+    """
     made = None
     for top in (Path("/sys/fs/cgroup/cpuacct"), Path("/sys/fs/cgroup")):
         group = top / f"kernelcourse-{os.getpid()}"
         if (top / "cgroup.procs").exists():
             with suppress(OSError):
-                group.mkdir()
+                (group / "run").mkdir(parents=True)
                 made = group
                 break
     yield made
     if made:
+        (made / "run").rmdir()
         made.rmdir()
 
 

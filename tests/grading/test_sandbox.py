@@ -13,6 +13,7 @@ import pytest
 
 from kernelcourse.course import sandbox as sandboxes
 from kernelcourse.course import users
+from kernelcourse.course.control_group import ControlGroup, home
 from kernelcourse.course.errors import CourseError
 from kernelcourse.course.sandbox import (
     Died,
@@ -248,9 +249,75 @@ def test_neighbours_do_not_share_their_processes(library):
 def test_where_the_kernel_cannot_count_them_processes_are_counted_from_outside(library, monkeypatch):
     monkeypatch.setattr(sandboxes, "counts_apart", lambda: False)
     monkeypatch.setattr(sandboxes, "OwnUser", lambda: None)
+    monkeypatch.setattr(sandboxes, "home", lambda: None)
     with Sandbox(library, limits=LIMITS) as sandbox, pytest.raises(Died, match="24 processes") as died:
         run(sandbox, "import os, time\nfor _ in range(200):\n    if not os.fork(): break\ntime.sleep(10_000)")
     assert died.value.kind == "processes"
+
+
+def test_every_sandbox_has_a_control_group_where_one_can_be_made(library):
+    place = home()
+    with Sandbox(library, limits=LIMITS) as busy, Sandbox(library, limits=LIMITS) as neighbour:
+        run(neighbour, "1")
+        idle = neighbour.used()
+        run(busy, "import time\nwhile time.process_time() < 2: pass")
+        assert bool(busy.group) == bool(neighbour.group) == (place is not None)
+        groups = [sandbox.group for sandbox in (busy, neighbour) if sandbox.group]
+        members = [{int(line) for line in (group.folder / "cgroup.procs").read_text().split()} for group in groups]
+        families = [{one.pid for one in sandbox._family()} for sandbox in (busy, neighbour)]
+        assert members in ([], families)
+        assert busy.used() > 1.9 and neighbour.used() < idle + 0.5
+    assert not any(group.folder.exists() for group in groups)
+
+
+@pytest.mark.parametrize(
+    ("own", "top", "expected"),
+    [
+        ("0::/user.slice/scope\n", "", "user.slice"),
+        ("9:memory:/x\n0::/a/b\n", "unified", "unified/a"),
+        ("0::/\n", "", "."),
+        ("0::/../other\n", "", None),
+        ("4:memory:/x\n", "", None),
+    ],
+)
+def test_control_groups_are_made_beside_that_of_the_grader(tmp_path, own, top, expected):
+    if expected:
+        (tmp_path / expected).mkdir(parents=True, exist_ok=True)
+        for folder in (tmp_path / top, tmp_path / expected):
+            (folder / "cgroup.procs").touch()
+    (tmp_path / "self").write_text(own)
+    assert home(tmp_path / "self", tmp_path) == (expected and tmp_path / expected)
+
+
+def test_a_control_group_has_the_limits_that_the_kernel_knows_and_is_removed(tmp_path, monkeypatch):
+    made = Path.mkdir
+
+    def mkdir(path):
+        made(path)
+        (path / "memory.max").write_text("max")
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    gone = tmp_path / f"kernelcourse-{2**22 + 1}-0"  # no process has such a number
+    made(gone)
+    group = ControlGroup(tmp_path, {"memory.max": 1000, "pids.max": 20})
+    assert not gone.exists()
+    assert {path.name: path.read_text() for path in group.folder.iterdir()} == {"memory.max": "1000"}
+    (group.folder / "memory.events").write_text("high 3\noom_kill 2\n")
+    assert group.number("memory.events", "oom_kill") == 2 and group.number("cpu.stat", "usage_usec") == 0
+    subprocess.run(group.joined(["true"]), check=True)
+    assert (group.folder / "cgroup.procs").read_text() == "0\n"
+    for path in group.folder.iterdir():  # in a real group they go with it
+        path.unlink()
+    group.remove()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sandbox_that_the_kernel_ends_for_its_memory_says_so(library, tmp_path, monkeypatch):
+    monkeypatch.setattr(sandboxes, "home", lambda: tmp_path)
+    with Sandbox(library, limits=LIMITS) as sandbox, pytest.raises(Died) as died:
+        (sandbox.group.folder / "memory.events").write_text("oom_kill 1\n")
+        run(sandbox, "import os; os._exit(9)")
+    assert died.value.kind == "memory"
 
 
 def test_a_user_is_one_sandboxs_alone(monkeypatch, tmp_path):
