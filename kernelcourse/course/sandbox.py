@@ -446,6 +446,7 @@ def bubblewrap_command(
     command = [find_bubblewrap(), "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     command += [] if filtering is None else ["--seccomp", str(filtering)]
     command += [f"--unshare-{name}" for name in ("ipc", "pid", "net", "uts", "cgroup-try")]
+    command += ["--hostname", "sandbox"]
     if os.geteuid() == 0:  # the worker changes to a user without rights before anything else
         command += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     else:

@@ -52,7 +52,9 @@ _REFUSED = {
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
 }
-_MACHINES = {"x86_64": (0, 0xC000003E, 56), "aarch64": (1, 0xC00000B7, 220)}  # column above, AUDIT_ARCH_…, clone
+# column above, AUDIT_ARCH_…, clone, socket
+_MACHINES = {"x86_64": (0, 0xC000003E, 56, 41), "aarch64": (1, 0xC00000B7, 220, 198)}
+_FAMILIES = (1, 2, 10, 16)  # AF_UNIX, INET, INET6, NETLINK; a network namespace does not hold AF_VSOCK, for one
 _CLONE3 = 435
 _NEW_NAMESPACES = 0x7E020080  # the flags CLONE_NEW… of clone
 _FOREIGN = 0x40000000  # numbers of the x32 calls begin here
@@ -67,7 +69,7 @@ def program(machine: str = "") -> bytes:
     machine = machine or platform.machine()
     if machine not in _MACHINES:
         return b""
-    column, architecture, clone = _MACHINES[machine]
+    column, architecture, clone, socket = _MACHINES[machine]
     refuse = _instruction(_RETURN, _ERROR | errno.EPERM)
     code = [
         _instruction(_LOAD, _ARCHITECTURE),
@@ -81,7 +83,11 @@ def program(machine: str = "") -> bytes:
     ]
     for numbers in _REFUSED.values():
         code += [_instruction(_EQUAL, numbers[column], 0, 1), refuse]
+    code += [_instruction(_EQUAL, socket, 0, 2 + 2 * len(_FAMILIES)), _instruction(_LOAD, _FIRST_ARGUMENT)]
+    for family in _FAMILIES:
+        code += [_instruction(_EQUAL, family, 0, 1), _instruction(_RETURN, _ALLOW)]
     code += [
+        _instruction(_RETURN, _ERROR | errno.EAFNOSUPPORT),
         _instruction(_EQUAL, clone, 0, 3),
         _instruction(_LOAD, _FIRST_ARGUMENT),
         _instruction(_ANY_BIT, _NEW_NAMESPACES, 0, 1),

@@ -123,6 +123,8 @@ def test_there_is_no_network(place):
         place, "socket.create_connection(('127.0.0.1', 80))"
     )
     assert printed(place, "[name for _, name in socket.if_nameindex()]") in ("['lo']", "[]")
+    for family in (38, 40):  # AF_ALG and AF_VSOCK, which no namespace keeps from the kernel and from a machine's host
+        assert "not supported" in error(place, f"socket.socket({family}, socket.SOCK_SEQPACKET)")
 
 
 def test_the_user_has_no_rights(place):
@@ -130,6 +132,10 @@ def test_the_user_has_no_rights(place):
     effective, permitted = printed(place, CAPABILITIES).split(",")[:2]
     assert (effective, permitted) == ("[0", " 0") and printed(place, CAPABILITIES).endswith("] 1")
     assert "Error" in error(place, "os.setuid(0)")
+
+
+def test_the_machine_has_no_name(place):
+    assert printed(place, "os.uname().nodename, socket.gethostname()") == "sandbox sandbox"
 
 
 def test_other_processes_are_out_of_sight(place):
