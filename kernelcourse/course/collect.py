@@ -114,16 +114,18 @@ def _entries(archive: zipfile.ZipFile) -> Iterator[Entry]:
     Folders further in are the student's own and can have any name: only the outermost one says whose they are.
     """
     infos = [info for info in archive.infolist() if not info.is_dir() and info.file_size <= LARGEST]
-    lists = [info for info in infos if PurePosixPath(info.filename).name == _METADATA]
-    outermost = min(lists, key=lambda info: len(PurePosixPath(info.filename).parts), default=None)
+    paths = {info.filename: PurePosixPath(info.filename).parts for info in infos}
+    lists = [info for info in infos if paths[info.filename][-1:] == (_METADATA,) and not _students_own(info)]
+    outermost = min(lists, key=lambda info: len(paths[info.filename]), default=None)
     known = _gradescope(archive.read(outermost)) if outermost else {}
+    beside = paths[outermost.filename][:-1] if outermost else ()
     for info in infos:
-        parts = PurePosixPath(info.filename).parts
+        parts = paths[info.filename]
         if not is_notebook(info.filename):
             continue
         for position, part in enumerate(parts):
             inner = parts[position + 1 :]
-            if part in known:
+            if part in known and parts[:position] == beside:
                 for who in known[part][0]:
                     yield Entry(who, parts[-1], "-".join(inner), info, known[part][1])
                 break
@@ -132,6 +134,11 @@ def _entries(archive: zipfile.ZipFile) -> Iterator[Entry]:
                 name = inner[-1] if inner else match["file"]
                 yield Entry([match["who"]], name, "-".join(inner) or name, info)
                 break
+
+
+def _students_own(info: zipfile.ZipInfo) -> bool:
+    """Whether a student of Moodle handed the file in: a list of submissions in there is the student's word."""
+    return any(map(_MOODLE.fullmatch, PurePosixPath(info.filename).parts))
 
 
 def _gradescope(content: bytes) -> dict[str, tuple[list[list[str]], str]]:

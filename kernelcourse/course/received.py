@@ -91,11 +91,17 @@ def time_of(handed: Handed, noted: str, source: str, folder: Path) -> str:
     """When a submission arrived, according to the source that the instructor trusts; empty if it is not known."""
     if source == "file":
         latest = max(handed.saved.values(), default=None)
-        return "" if latest is None else in_utc(str(datetime.fromtimestamp(latest, UTC)))
+        try:
+            return "" if latest is None else in_utc(str(datetime.fromtimestamp(latest, UTC)))
+        except (ValueError, OverflowError, OSError):  # a year that no calendar has
+            return ""
     if source == "timestamp.txt":
         path = folder / "timestamp.txt"
         try:
-            return in_utc(path.read_bytes()[:100].decode().strip()) if _is_plain(path) else ""
+            if not _is_plain(path):
+                return ""
+            with path.open("rb") as file:
+                return in_utc(file.read(100).decode().strip())
         except (OSError, ValueError):
             return ""
     return noted

@@ -18,7 +18,8 @@ from kernelcourse.course.cli import main
 from kernelcourse.course.engine import load_config
 from kernelcourse.course.errors import CourseError
 from kernelcourse.course.grade import grade
-from kernelcourse.course.received import note_received
+from kernelcourse.course.handed import Handed
+from kernelcourse.course.received import note_received, time_of
 from kernelcourse.course.report import report
 from kernelcourse.course.roster import enrol
 from tests.grading import quick
@@ -126,6 +127,20 @@ def test_the_instructor_says_whose_word_counts_for_the_time(course):
             config.write(f"c.Submissions.received = {source!r}\n")
         grade(course, ASSIGNMENT)
         assert points(course) == {"ada": expected}
+
+
+def test_a_time_that_is_none_stops_no_run(course):
+    submit(course, "ada")
+    submit(course, "bob")
+    with (course.root / "nbgrader_config.py").open("a", encoding="utf-8") as config:
+        config.write("c.Submissions.received = 'timestamp.txt'\n")
+    with (course.root / "submitted" / "ada" / ASSIGNMENT / "timestamp.txt").open("w") as stamp:
+        stamp.write("2027-03-02 12:00 UTC")
+        stamp.truncate(2**40)  # more than the memory of any machine, and next to nothing on the disk
+    grade(course, ASSIGNMENT)
+    assert points(course) == {"ada": TOTAL, "bob": TOTAL}
+    for saved in (1e15, -1e15):  # some file systems keep the years beyond 9999 that an archive sets
+        assert time_of(Handed(saved={"x.ipynb": saved}), "", "file", course.root) == ""
 
 
 def test_of_several_submissions_the_last_or_the_best_counts_and_all_are_kept(course):
@@ -330,6 +345,11 @@ def test_no_student_hands_in_for_another_or_at_another_time_by_the_names_of_fold
     main(["collect", ASSIGNMENT, zipped(tmp_path / "moodle.zip", moodle), "--course", str(course.root)])
     found = {path.parent.parent.name: path.name for path in (course.root / "submitted").glob("*/*/*.ipynb")}
     assert found == {"eve": f"{STEM}.ipynb", "ada": "e.ipynb"}
+    stolen = f"{theirs}:\n  :submitters:\n  - {{':sid': ada}}\n  :created_at: 2001-01-01 00:00 +0000\n"
+    moodle = {f"{theirs}/{STEM}.ipynb": "half", "Ada Lovelace_8_assignsubmission_file/submission_metadata.yml": stolen}
+    main(["collect", ASSIGNMENT, zipped(tmp_path / "list.zip", moodle), "--course", str(course.root)])
+    found = {path.parent.parent.name: path.read_text() for path in (course.root / "submitted").glob("*/*/*.ipynb")}
+    assert found == {"eve": "half", "ada": "half"}  # and no time, as is seen below
     forged = "submission_1:\n  :submitters:\n  - {':sid': eve}\n  :created_at: 2001-01-01 00:00 +0000\n"
     files = {"a/submission_1/deep/submission_metadata.yml": forged, "a/submission_metadata.yml": GRADESCOPE}
     files |= {"a/submission_1/x.ipynb": "right", "a/submission_1/deep/x.ipynb": "half"}
