@@ -19,7 +19,7 @@ from .. import seam
 from .cases import Case
 from .values import same
 
-_CHECKING = str(Path(__file__).parent)
+_OURS = tuple(str(Path(__file__).parents[1] / name) for name in ("checking", "course"))  # no answer is in these
 _LIBRARY = str(Path(__file__).parents[1])
 # In a browser, Python's prefix is "/". Every path begins with it, so it is left out.
 _INSTALLED = tuple({str(Path(os.__file__).parent), sys.prefix, sys.base_prefix} - {"/"})
@@ -83,7 +83,7 @@ def _library_calls_noted(calls: list[str]) -> Iterator[None]:
 
     def outside(frame: FrameType | None) -> bool:
         name = frame.f_code.co_filename if frame else ""
-        return not name.startswith(_LIBRARY) or name.startswith(_CHECKING)
+        return not name.startswith(_LIBRARY) or name.startswith(_OURS)
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         if event == "call" and not outside(frame) and outside(frame.f_back):

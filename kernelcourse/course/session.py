@@ -153,9 +153,9 @@ def _within(outputs: Iterable[dict[str, Any]], limit: int) -> tuple[list[dict[st
     """The first outputs that fit into the limit, and whether some were left out."""
     kept: list[dict[str, Any]] = []
     for output in outputs:
-        room = output["output_type"] == "error" or _size(output) <= limit  # an error is short, and worth reading
-        if not room:
-            return kept, True
+        if _size(output) > limit:
+            error = output["output_type"] == "error"  # worth reading, in a few words
+            return [*kept, *([_error(output["ename"], output["evalue"][:200])] if error else [])], True
         limit -= _size(output)
         kept.append(output)
     return kept, False

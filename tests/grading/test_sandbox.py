@@ -203,6 +203,17 @@ def test_output_is_cut(place):
     assert reply["cut"] and len(reply["outputs"][0]["text"]) == LIMITS.output
 
 
+def test_matplotlib_is_imported_without_its_lists_of_properties(place):
+    """Building them takes a quarter of the import's time. An answer may import it in a function."""
+    code = "def answer():\n    from matplotlib.lines import Line2D as L\n    return 'linewidth' in str(L.set.__doc__)"
+    run(place, code)
+    place.tell({"op": "examine", "name": "answer", "keeper": None})
+    call = {"op": "call", "args": {"tuple": []}, "strided": False, "frozen": False, "keywords": {"dict": []}}
+    reply = place.ask(call | {"fetch": False})
+    assert (reply["value"], reply["library_calls"]) == (False, []), reply
+    place.ask({"op": "done"})
+
+
 def test_magics_pictures_and_input(place):
     (picture,) = run(place, "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]);")["outputs"]
     assert picture["data"]["image/png"].startswith("iVBOR")

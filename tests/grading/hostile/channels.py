@@ -173,6 +173,16 @@ for path in glob.glob("/tmp/**", recursive=True) + glob.glob("/run/**", recursiv
         endless=True,
     ),
     Attack(
+        "many-errors",
+        "shows a hundred errors with long tracebacks in each of its cells",
+        """
+error = {"output_type": "error", "ename": "E", "evalue": "x" * 2000, "traceback": ["y" * 5000] * 60}
+shell = get_ipython()
+shell.events.register("post_run_cell", lambda *_: shell.outputs.shown.extend([error] * 100))
+""",
+        ending="too much output",
+    ),
+    Attack(
         "fill-the-disk",
         "writes files until the disk is full",
         """
