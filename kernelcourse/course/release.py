@@ -61,6 +61,8 @@ def release(course: Course, assignment: str, *, term: str | None = None, student
 
     These students, and those who have one already, get a variant of their own as well.
     """
+    if assignment in ("amended", "drafts", "history", "library", "lock", "seed", "variants"):
+        raise CourseError(f"{assignment!r} is not a name for an assignment: grading keeps files of its own under it")
     config = load_config(course)
     with TemporaryDirectory() as folder:
         workshop = Course(Path(folder).resolve())

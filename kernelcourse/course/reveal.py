@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
         print(path.relative_to(course.root))
     with_files = " and the files above" if files else ""
     print(f"secret of {args.assignment}: {secret}")
-    print(f"Give it to the students{with_files}: kernelcourse replay NOTEBOOK.ipynb --secret {secret}")
+    print(f"Give students the secret{with_files}. They run: kernelcourse replay NOTEBOOK.ipynb --secret {secret}")
     return 0
 
 
@@ -73,6 +73,7 @@ def _last_due(course: Course, assignment: str) -> datetime | None:
     """When the assignment is due for the last student, in UTC."""
     from nbgrader.api import MissingEntry
 
+    from .due import read_extensions
     from .engine import nbgrader_api
 
     with nbgrader_api(course) as api, api.gradebook as gradebook:
@@ -83,4 +84,5 @@ def _last_due(course: Course, assignment: str) -> datetime | None:
         if entry.duedate is None:
             return None
         dates = [entry.duedate, *(each.duedate for each in entry.submissions if each.duedate)]
+        dates += [until for (_, name), until in read_extensions(course).items() if name == assignment]
         return max(dates).replace(tzinfo=UTC)

@@ -20,6 +20,7 @@ from kernelcourse.course.errors import CourseError
 from kernelcourse.course.grade import grade
 from kernelcourse.course.handed import Handed
 from kernelcourse.course.received import note_received, time_of
+from kernelcourse.course.release import release
 from kernelcourse.course.report import report
 from kernelcourse.course.roster import enrol
 from tests.grading import quick
@@ -217,6 +218,24 @@ def test_an_extension_never_shortens_the_time_and_a_bad_one_stops_the_run_before
         with pytest.raises(CourseError, match=rf"extensions.csv, line 2: '{time}' is not a time"):
             grade(course, ASSIGNMENT, regrade=True)
     assert capsys.readouterr().out.count("graded,") == 1
+
+
+def test_no_secret_is_revealed_while_somebody_has_time_left(course, capsys):
+    root = ["--course", str(course.root)]
+    main(["due", ASSIGNMENT, "2020-03-01 23:59 UTC", *root])
+    main(["due", ASSIGNMENT, "2999-03-01 23:59 UTC", "--student", "ada", *root])  # who has handed in nothing yet
+    assert main(["reveal", ASSIGNMENT, *root]) == 2
+    assert "is due on 2999-03-01 23:59 UTC, with all extensions: reveal it then" in capsys.readouterr().err
+    (course.root / "extensions.csv").unlink()
+    assert main(["reveal", ASSIGNMENT, *root]) == 0
+    assert "Give students the secret. They run: kernelcourse replay NOTEBOOK.ipynb" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["drafts", "seed"])
+def test_a_name_that_grading_uses_is_not_an_assignments(course, name):
+    (course.solutions / ASSIGNMENT).rename(course.solutions / name)
+    with pytest.raises(CourseError, match=f"'{name}' is not a name for an assignment: grading keeps files of its own"):
+        release(course, name)
 
 
 CANVAS = """\
