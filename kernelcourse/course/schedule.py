@@ -9,6 +9,7 @@ interpreters, which import nbgrader again.
 from __future__ import annotations
 
 import contextlib
+import gc
 import math
 import multiprocessing
 import os
@@ -174,6 +175,7 @@ def _keep_within(share: set[int]) -> None:
 def _work(work: Callable[[str], None], student: str, connection: Connection, share: set[int], parent: int) -> None:
     _die_with_parent(parent)
     _keep_within(share)
+    gc.freeze()  # the collector would look through everything that is imported, and so make a copy of it
     try:
         work(student)
         connection.send("")

@@ -97,7 +97,7 @@ def test_requirements_of_other_systems_and_of_extras_are_left_out(monkeypatch):
         if name not in ("first", "second-one"):
             raise AssertionError(f"{name} is not required here")
         requires = ["Second_One>=1; python_version > '3'", "third; sys_platform == 'win32'", "fourth; extra == 'x'"]
-        return SimpleNamespace(files=[], requires=requires if name == "first" else None)
+        return SimpleNamespace(files=[], read_text=lambda _: None, requires=requires if name == "first" else None)
 
     monkeypatch.setattr(sandboxes.metadata, "distribution", distribution)
     assert packages.__wrapped__(("First",)) == {}
