@@ -498,8 +498,6 @@ def test_the_box_takes_number_and_place_of_its_static_figure(figure, folder):
     words = '<p>Let <span class="lab-preset" data-state="dual=lambda:10">lambda grow</span>.</p>'
     opening = LAB.opening("dual")
     (folder / "twin.html").write_text(text.replace(f"{opening}</div>", f"{twin}{box}{words}"), encoding="utf-8")
-    kept = box.replace(" data-start", " data-keep data-start", 1)
-    (folder / "kept.html").write_text(text.replace(f"{opening}</div>", f"{twin}{kept}"), encoding="utf-8")
     page = figure("twin")
     assert page.locator(".lab-title").inner_text() == "Fig. 2.1 (drag) Two solutions, one curve"
     assert page.locator("#fig-dual-fits").get_attribute("data-lab") == "dual"
@@ -512,9 +510,6 @@ def test_the_box_takes_number_and_place_of_its_static_figure(figure, folder):
     page = figure("twin", java_script_enabled=False)
     assert page.locator("figure").is_visible() and not page.locator(".lab").is_visible()
     assert page.get_by_role("link").count() == 0 and page.get_by_text("Let lambda grow.").is_visible()
-    page = figure("kept")
-    assert page.locator("figure").is_visible() and page.locator(".lab").is_visible()
-    assert page.locator("#fig-dual-fits").evaluate("(each) => each.tagName") == "FIGURE"
 
 
 def test_a_changed_address_changes_the_figure(figure):

@@ -7,9 +7,9 @@ r"""Figures to drag: a block
     ```
 
 becomes a box that the book's own script fills, with these words at the top. The box has the number of the static
-figure `fig-dual-fits` and stands in for it on the screen; with the flag `:keep:` both are shown. Without JavaScript,
-and in print, the box takes up no space, and the static figure is shown. The role `lab` makes words of the
-text a link to a state of a figure (as "Link to this state" writes it); without JavaScript they are just words.
+figure `fig-dual-fits` and stands in for it on the screen. Without JavaScript, and in print, the box takes up no space,
+and the static figure is shown. The role `lab` makes words of the text a link to a state of a figure (as "Link to this
+state" writes it); without JavaScript they are just words.
 
 The script is written as modules in book/_static/lab. A browser does not load modules from disk, so Bun joins them into
 one plain script, and only the pages with such a box load it.
@@ -150,13 +150,13 @@ class preset(nodes.inline):
 class LabDirective(SphinxDirective):
     required_arguments = 1
     has_content = True
-    option_spec: ClassVar = {"figure": directives.unchanged_required, "keep": directives.flag}
+    option_spec: ClassVar = {"figure": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
         name = self.arguments[0]
         if name not in STARTS:
             raise self.error(f"there is no figure {name!r} to drag; the figures are {', '.join(STARTS)}")
-        box = lab(name=name, figure=self.options.get("figure", ""), keep="keep" in self.options)
+        box = lab(name=name, figure=self.options.get("figure", ""))
         self.set_source_info(box)
         self.state.nested_parse(self.content, self.content_offset, box)
         return [box]
@@ -173,10 +173,10 @@ class PresetRole(SphinxRole):
         return [preset(self.rawtext, words, state=f"{name}={values}")], []
 
 
-def opening(name: str, figure: str = "", keep: bool = False) -> str:
+def opening(name: str, figure: str = "") -> str:
     """The first tag of a figure's box before its script has run."""
     start = json.dumps(STARTS[name](), separators=(",", ":"))
-    twin = f' data-figure="{figure}"' + " data-keep" * keep if figure else ""
+    twin = f' data-figure="{figure}"' if figure else ""
     return f'<div class="lab" data-lab="{name}"{twin} data-start=\'{start}\'>'
 
 
@@ -190,7 +190,7 @@ def check_twins(app: Sphinx, doctree: nodes.document) -> None:
 
 def visit_html(writer: Any, node: lab) -> None:
     words = '<div class="lab-invite">' if node.children else ""
-    writer.body.append(opening(node["name"], node["figure"], node["keep"]) + words)
+    writer.body.append(opening(node["name"], node["figure"]) + words)
 
 
 def depart_html(writer: Any, node: lab) -> None:

@@ -64,12 +64,12 @@ const HELP =
 // All figures of the page by name. The tests compare their `facts` with the library.
 export const figures = {};
 
-// The static figure that shows the same in print and without JavaScript. The box takes its number and, unless both are
-// shown, its place in the page's links.
+// The static figure that shows the same in print and without JavaScript. The box takes its number and its place in the
+// page's links.
 function takePlaceOf(root) {
   const twin = document.getElementById(root.dataset.figure);
   const number = twin?.querySelector(".caption-number")?.textContent.trim();
-  if (twin && !("keep" in root.dataset)) {
+  if (twin) {
     root.id = twin.id;
     twin.removeAttribute("id");
     twin.classList.add("lab-twin");
