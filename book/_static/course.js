@@ -4,7 +4,7 @@
 function explainServer() {
   for (const link of document.querySelectorAll("a.do-exercise")) {
     if (link.closest("td")) {
-      link.replaceWith("needs a server"); // the page explains it below its table
+      link.replaceWith("needs\u00a0a\u00a0server"); // on one line; the page explains it below its table
       continue;
     }
     const words = document.createElement("span");
