@@ -37,7 +37,6 @@ EPUB = {
     "html_static_path": ["book/_epub"],
     "html_css_files": ["reading.css"],
     "html_js_files": [],
-    "katex_css_path": "reading.css",
     "epub_exclude_files": ["index.html"],
     "epub_uid": "kernel-methods",
     "epub_identifier": "kernel-methods",

@@ -39,6 +39,7 @@ class Words:
         self.env = env
         self.labels = env.domaindata["std"]["labels"]
         self.equations = env.domaindata["math"]["objects"]
+        self.theorems = getattr(env, "proof_list", {})  # sphinx-proof adds it with the first theorem
         self.roles: dict[str, Callable[[str, str], str]] = {
             "eq": lambda text, _: f"({self.equations[text][1]})",
             "numref": lambda text, _: f"Fig. {self.number('figure', text)}",
@@ -57,7 +58,7 @@ class Words:
         return ".".join(map(str, self.env.toc_fignumbers[docname][kind][anchor]))
 
     def theorem(self, label: str) -> str:
-        entry = self.env.proof_list[label]
+        entry = self.theorems[label]
         kind = entry["realtype"]
         counter = self.env.config.prf_realtyp_to_countertyp.get(kind, kind)
         number = self.env.toc_fignumbers.get(entry["docname"], {}).get(counter, {}).get(label, ())

@@ -138,7 +138,6 @@ def latex_macros(app: Sphinx, config: Config) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    app.setup_extension("sphinxcontrib.katex")
     app.add_html_math_renderer("prerendered", (visit_inline, None), (visit_display, None))
     app.add_post_transform(Punctuation)
     app.connect("config-inited", latex_macros)
