@@ -206,6 +206,23 @@ def test_chapters_without_a_number_on_the_web_have_none_in_the_pdf():
     ]
 
 
+def test_links_lead_to_problems_and_answers_in_the_pdf():
+    book = nodes.section("", nodes.container("", nodes.paragraph("", "Problem 1"), ids=["problem-1"]))
+    printed.mark_boxes(for_builder("latex"), book, "book")
+    assert [target["ids"] for target in book.findall(nodes.target)] == [["problem-1"]]
+
+
+def test_columns_have_room_for_their_longest_words_in_the_pdf():
+    rows = [["points", "what it is about"], ["100", "a long sentence " * 8], ["9", "nothing"]]
+    entries = [[nodes.entry("", nodes.paragraph("", text)) for text in row] for row in rows]
+    columns = [nodes.colspec(colwidth=50) for _ in rows[0]]
+    table = nodes.table("", nodes.tgroup("", *columns, *(nodes.row("", *row) for row in entries)), classes=[])
+    printed.fit_tables(for_builder("latex"), table, "page")
+    narrow, wide = (column["colwidth"] * printed.LINE / sum(each["colwidth"] for each in columns) for column in columns)
+    assert len("points") + printed.BESIDE <= narrow < wide
+    assert table["classes"] == ["colwidths-given"]  # three rows need not break
+
+
 def test_names_in_tables_may_break_in_the_pdf():
     table = nodes.table("", nodes.literal("", "dual_weights KernelRidge"), classes=[])
     printed.fit_tables(for_builder("latex"), table, "page")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from sphinx.config import Config
 
 from .formulas import to_html
 from .lab import lab
+from .search import formula_text
 
 LATEX = {
     "papersize": "a4paper",
@@ -33,8 +35,12 @@ PREAMBLE = r"""
 \setlength{\emergencystretch}{3em}
 """
 BREAK = re.compile(r"(?<=[-_.,(/])(?=\w)|(?<=[a-z])(?=[A-Z])")  # where a name may break: dual_ weights, Kernel Ridge
-LONG = 12  # rows: longer tables may not fit on a page, so LaTeX must be allowed to break them
-PICTURE = 24  # the width of a picture in a table, in letters
+NAME, LONG_NAME = re.compile(r"\S+"), re.compile(r"[\w.()-]{16,}")
+WORD = re.compile(r"[^\s\u200b-]+-?")
+LONG = 12  # rows: longer tables may not fit on a page, so LaTeX must be free to break them
+LINE = 85  # the width of a page, in letters
+BESIDE = 3  # the room between two columns
+PICTURE = 24  # the width of a picture in a table
 
 
 def latex_settings(app: Sphinx, config: Config) -> None:
@@ -56,24 +62,52 @@ def number_as_on_the_web(app: Sphinx, doctree: nodes.document, docname: str) -> 
         chapter.insert(0, nodes.raw("", rf"\setcounter{{secnumdepth}}{{{depth}}}", format="latex"))
 
 
+def mark_boxes(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Problems and answers are boxes; LaTeX's writer would leave out where the links between them lead."""
+    if app.builder.format == "latex":
+        for box in doctree.findall(nodes.container):
+            box.insert(0, nodes.target("", "", ids=box["ids"]))
+
+
 def fit_tables(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Names in tables may break, and so may long tables, whose columns get widths that suit their contents."""
+    """Names in tables may break, and so may long tables. Columns of a table that is wider than the page get widths that
+    suit their contents."""
     if app.builder.format != "latex":
         return
     for table in doctree.findall(nodes.table):
-        for literal in table.findall(nodes.literal):
-            for text in list(literal.findall(nodes.Text)):
-                text.parent.replace(text, nodes.Text(BREAK.sub("\u200b", text.astext())))
-        rows = list(table.findall(nodes.row))
-        if len(rows) > LONG and "colwidths-given" not in table["classes"]:
-            columns = zip(*([_letters(entry) for entry in row.findall(nodes.entry)] for row in rows), strict=False)
-            for spec, lengths in zip(table.findall(nodes.colspec), columns, strict=False):
-                spec["colwidth"] = max(4, min(40, sum(lengths) // len(lengths)), max(lengths) // 5)
-            table["classes"] += ["colwidths-given", "longtable"]
+        for text in [text for text in table.findall(nodes.Text) if not isinstance(text.parent, nodes.math)]:
+            names = NAME if isinstance(text.parent, nodes.literal) else LONG_NAME
+            broken = names.sub(lambda name: BREAK.sub("\u200b", name[0]), text.astext())
+            text.parent.replace(text, nodes.Text(broken))
+        rows = [[_text(entry) for entry in row.findall(nodes.entry)] for row in table.findall(nodes.row)]
+        columns = list(zip(*rows, strict=False))
+        wide = sum(max(map(len, column)) + BESIDE for column in columns) > LINE
+        if (wide or len(rows) > LONG) and "colwidths-given" not in table["classes"]:
+            for spec, width in zip(table.findall(nodes.colspec), widths(columns), strict=False):
+                spec["colwidth"] = width
+            table["classes"] += ["colwidths-given", *(["longtable"] if len(rows) > LONG else [])]
 
 
-def _letters(entry: nodes.entry) -> int:
-    return PICTURE if any(entry.findall(nodes.image)) else len(entry.astext())
+def widths(columns: Sequence[Sequence[str]]) -> list[int]:
+    """The widths of a table's columns: room for the longest word of each, and more where the texts are long.
+
+    >>> widths([["1", "2"], ["a long explanation", "another one"]])
+    [83, 767]
+    """
+    least = [max(len(word) for text in column for word in WORD.findall(f"{text} .")) + BESIDE for column in columns]
+    mean = [sum(map(len, column)) / len(column) for column in columns]
+    rest = max(0, LINE - sum(least)) / (sum(mean) or 1)
+    return [round(10 * (low + rest * length)) for low, length in zip(least, mean, strict=True)]
+
+
+def _text(entry: nodes.entry) -> str:
+    """What an entry shows, with a formula as one word."""
+    if any(entry.findall(nodes.image)):
+        return "x" * PICTURE
+    shown = entry.deepcopy()
+    for formula in list(shown.findall(nodes.math)):
+        formula.parent.replace(formula, nodes.Text(formula_text(formula.astext()).replace(" ", "")))
+    return shown.astext()
 
 
 # ------------------------------------------------------------------------------------------------------------ EPUB
@@ -182,5 +216,6 @@ def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_display, None))
     app.connect("config-inited", latex_settings)
     app.connect("doctree-resolved", number_as_on_the_web)
+    app.connect("doctree-resolved", mark_boxes)
     app.connect("doctree-resolved", fit_tables)
     app.connect("doctree-resolved", without_scripts)
