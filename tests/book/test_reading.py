@@ -36,6 +36,11 @@ def test_what_unfolds_has_one_title(printed):
     assert repaired(printed, titles) == "<span>Code</span>"
 
 
+def test_of_the_drawings_in_a_page_only_the_map_stays(printed):
+    assert repaired(printed, '<svg class="icon"><path/></svg>') == ""
+    assert repaired(printed, '<svg class="book-map"><path/></svg>') == '<svg class="book-map"><path/></svg>'
+
+
 def test_punctuation_stays_with_its_formula(printed):
     writer = SimpleNamespace(body=[], encode=lambda text: text.replace("<", "&lt;"))
     with pytest.raises(nodes.SkipNode):

@@ -206,6 +206,14 @@ def test_chapters_without_a_number_on_the_web_have_none_in_the_pdf():
     ]
 
 
+def test_a_proof_is_text_in_the_pdf():
+    box = nodes.admonition("", nodes.paragraph("", "Proof. Multiply."), nodes.paragraph("", "Add."))
+    proof = printed.proof_node("", box)
+    printed.unbox_proofs(for_builder("latex"), nodes.section("", proof), "book")
+    assert [child.astext() for child in proof] == ["Proof. Multiply.", "Add."]
+    assert proof[0][0].tagname == "emphasis"
+
+
 def test_links_lead_to_problems_and_answers_in_the_pdf():
     book = nodes.section("", nodes.container("", nodes.paragraph("", "Problem 1"), ids=["problem-1"]))
     printed.mark_boxes(for_builder("latex"), book, "book")

@@ -125,7 +125,8 @@ def drawing(found: list[Node], joined: list[tuple[str, str]], address: dict[str,
     width = max(node.left for node in found) + WIDTH + 4
     height = max(node.row for node in found) * ROW + HEIGHT + 4
     parts = [
-        f'<svg class="book-map" role="group" aria-label="Map of the book" viewBox="0 0 {width} {height}">',
+        f'<svg class="book-map" xmlns="http://www.w3.org/2000/svg" role="group" aria-label="Map of the book" '
+        f'viewBox="0 0 {width} {height}">',
         '<defs><marker id="book-map-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
         'orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>',
     ]
@@ -169,6 +170,29 @@ def visit_map(writer: Any, node: book_map) -> None:
     pages = {entry.name: f"book/{entry.sections[0]}" for entry in node["nodes"]}
     address = {name: builder.get_relative_uri(here, page) for name, page in pages.items()}
     writer.body.append(drawing(node["nodes"], node["arrows"], address))
+    raise nodes.SkipNode
+
+
+TIKZ = r"""\begin{center}\begin{tikzpicture}[x=1pt, y=-1pt, every node/.style={draw, rounded corners=4pt, font=\small}]
+%s
+\end{tikzpicture}\end{center}
+"""
+
+
+def latex_drawing(found: list[Node], joined: list[tuple[str, str]]) -> str:
+    """The map for LaTeX."""
+    size = f"minimum width={WIDTH}pt, minimum height={HEIGHT}pt"
+    parts = []
+    for node in found:
+        words, target = r"\\".join(node.words), f"book/{node.sections[0]}::doc"
+        link = rf"\hyperref[\detokenize{{{target}}}]{{\shortstack{{{words}}}}}"
+        parts.append(rf"\node[{size}] ({node.name}) at ({node.left}, {node.row * ROW}) {{{link}}};")
+    parts += [rf"\draw[-stealth] ({start}.south) -- ({end}.north);" for start, end in joined]
+    return TIKZ % "\n".join(parts)
+
+
+def visit_map_latex(writer: Any, node: book_map) -> None:
+    writer.body.append(latex_drawing(node["nodes"], node["arrows"]))
     raise nodes.SkipNode
 
 
@@ -218,7 +242,7 @@ def copy_editions(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    app.add_node(book_map, html=(visit_map, None), latex=(skip, None), text=(skip, None))
+    app.add_node(book_map, html=(visit_map, None), latex=(visit_map_latex, None), text=(skip, None))
     app.add_node(editions, html=(visit_editions, None), latex=(skip, None), text=(skip, None))
     app.add_directive("parts", Parts)
     app.add_directive("book-map", BookMap)

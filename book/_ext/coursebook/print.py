@@ -17,6 +17,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.builders.epub3 import Epub3Builder
 from sphinx.config import Config
+from sphinx_proof.nodes import proof_node
 
 from .formulas import to_html
 from .lab import lab
@@ -30,9 +31,15 @@ LATEX = {
 }
 PREAMBLE = r"""
 \usepackage{newunicodechar}
+\usepackage{tikz}  % for the map of the book
 \newunicodechar{^^^^200b}{\hskip 0pt\relax}  % where a long name may break
 \newunicodechar{^^^^2605}{\ensuremath{\star}}  % the font of the headings has no star
 \setlength{\emergencystretch}{3em}
+% the chapter has a title of its own, and the list begins below it
+\renewenvironment{sphinxthebibliography}[1]{\renewcommand{\chapter}[2]{}\begin{thebibliography}{#1}}
+{\end{thebibliography}}
+% tables have no captions, so a table that goes on has no number
+\renewcommand{\sphinxtablecontinued}[1]{\def\tablename{}\def\thetable{}\def\textendash{}\textsf{\small #1}}
 """
 BREAK = re.compile(r"(?<=[-_.,(/])(?=\w)|(?<=[a-z])(?=[A-Z])")  # where a name may break: dual_ weights, Kernel Ridge
 NAME, LONG_NAME = re.compile(r"\S+"), re.compile(r"[\w.()-]{16,}")
@@ -60,6 +67,18 @@ def number_as_on_the_web(app: Sphinx, doctree: nodes.document, docname: str) -> 
         numbered = bool(app.env.toc_secnumbers.get(chapter["docname"]))
         depth = 2 if numbered else -1
         chapter.insert(0, nodes.raw("", rf"\setcounter{{secnumdepth}}{{{depth}}}", format="latex"))
+
+
+def unbox_proofs(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """A proof is text like any other; LaTeX would put it into a box whose title is empty."""
+    if app.builder.format == "latex":
+        for proof in doctree.findall(proof_node):
+            (box,) = proof.children
+            first = next(iter(box.findall(nodes.Text)))
+            word = nodes.emphasis("", "Proof.")
+            first.parent.replace(first, [word, nodes.Text(first.astext().removeprefix("Proof."))])
+            proof.children = []
+            proof.extend(box.children)
 
 
 def mark_boxes(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -154,7 +173,7 @@ REPAIRS = [  # parts of pages that an e-reader does not support or must not rece
         ),
         "",
     ),
-    (re.compile(r"<svg.*?</svg>", re.DOTALL), ""),  # the arrows of parts that unfold
+    (re.compile(r'<svg(?! class="book-map").*?</svg>', re.DOTALL), ""),  # the arrows of parts that unfold
     (re.compile(r'<p class="collapsed admonition-title">(.*?)</p>'), r"<span>\1</span>"),
     (re.compile(r'<p class="expanded admonition-title">.*?</p>'), ""),
 ]
@@ -170,14 +189,13 @@ class EpubOfFolders(Epub3Builder):
 
     def build_epub(self) -> None:
         out = Path(self.outdir)
-        with_formulas = set()
+        parts: dict[str, list[str]] = {}  # what a page contains besides text
         for path in out.rglob("*.xhtml"):
             text = path.read_text(encoding="utf-8")
             for wrong, right in REPAIRS:
                 text = wrong.sub(right, text)
             path.write_text(text, encoding="utf-8")
-            if "<math" in text:
-                with_formulas.add(path.relative_to(out).as_posix())
+            parts[path.relative_to(out).as_posix()] = [name for name in ("mathml", "svg") if f"<{name[:4]}" in text]
         for path in out.glob("_images/*.svg"):
             text = re.sub(r"<!DOCTYPE.*?>", "", path.read_text(encoding="utf-8"), count=1, flags=re.DOTALL)
             text = re.sub(r'<path id="([^"]*)"([^>]*?)/>', _with_outline, text)
@@ -191,8 +209,8 @@ class EpubOfFolders(Epub3Builder):
                 continue
             if "<itemref" in line and line in lines:  # the index, which our table of contents names too
                 continue
-            if item and item[1] in with_formulas:
-                line = line.replace(" />", ' properties="mathml" />')
+            if item and parts.get(item[1]):
+                line = line.replace(" />", f' properties="{" ".join(parts[item[1]])}" />')
             lines.append(line)
         content.write_text("\n".join(lines), encoding="utf-8")
         super().build_epub()
@@ -204,11 +222,14 @@ def _with_outline(path: re.Match[str]) -> str:
 
 
 def without_scripts(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Leave out figures to drag and buttons that open a notebook: they need a browser."""
+    """Leave out what needs a browser (draggable figures, buttons that open a notebook) and the home page's buttons."""
     if app.builder.name == "epub":
         for node in [*doctree.findall(lab), *doctree.findall(nodes.raw)]:
             if not isinstance(node, nodes.raw) or re.search(r"<(script|a) ", node.astext()):
                 node.parent.remove(node)
+    if app.builder.name in ("latex", "epub"):
+        for node in [node for node in doctree.findall(nodes.paragraph) if "ways" in node["classes"]]:
+            node.parent.remove(node)
 
 
 def setup(app: Sphinx) -> None:
@@ -216,6 +237,7 @@ def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_display, None))
     app.connect("config-inited", latex_settings)
     app.connect("doctree-resolved", number_as_on_the_web)
+    app.connect("doctree-resolved", unbox_proofs)
     app.connect("doctree-resolved", mark_boxes)
     app.connect("doctree-resolved", fit_tables)
     app.connect("doctree-resolved", without_scripts)

@@ -145,7 +145,8 @@ class ProblemDirective(SphinxDirective):
         title["classes"].append("problem-title")
         if mark:  # the dots for sighted readers, and the word for screen readers
             dots = nodes.raw("", f' <span class="level" aria-hidden="true">{mark}</span> ', format="html")
-            title.extend([dots, nodes.inline("", LEVELS[mark], classes=["level"])])
+            room = nodes.raw("", r"\quad ", format="latex")
+            title.extend([dots, room, nodes.inline("", LEVELS[mark], classes=["level"])])
         box = nodes.container("", title, *body, classes=["problem"], ids=[label], names=[label])
         self.state.document.note_explicit_target(box, box)
         return box
