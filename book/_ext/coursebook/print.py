@@ -30,11 +30,16 @@ LATEX = {
     "extraclassoptions": "openany,oneside",
 }
 PREAMBLE = r"""
-\usepackage{newunicodechar}
+\usepackage{newunicodechar, etoolbox, needspace}
 \usepackage{tikz}  % for the map of the book
 \newunicodechar{^^^^200b}{\hskip 0pt\relax}  % where a long name may break
 \newunicodechar{^^^^2605}{\ensuremath{\star}}  % the font of the headings has no star
 \setlength{\emergencystretch}{3em}
+\renewcommand{\topfraction}{0.9}  % a figure shares its page with text unless it nearly fills the page
+\renewcommand{\bottomfraction}{0.9}
+\renewcommand{\textfraction}{0.1}
+\renewcommand{\floatpagefraction}{0.85}
+\BeforeBeginEnvironment{sphinxadmonition}{\Needspace{6\baselineskip}}  % the title of a box stays with its text
 % the chapter has a title of its own, and the list begins below it
 \renewenvironment{sphinxthebibliography}[1]{\renewcommand{\chapter}[2]{}\begin{thebibliography}{#1}}
 {\end{thebibliography}}
