@@ -43,6 +43,11 @@ PREAMBLE = r"""
 % the chapter has a title of its own, and the list begins below it
 \renewenvironment{sphinxthebibliography}[1]{\renewcommand{\chapter}[2]{}\begin{thebibliography}{#1}}
 {\end{thebibliography}}
+\makeatletter  % columns of given widths, as Sphinx defines them, but ragged: justified words would be far apart
+\newcolumntype{\X}[2]{>{\raggedright\arraybackslash}p{\dimexpr
+  (\linewidth-\spx@arrayrulewidth)*#1/#2-\tw@\tabcolsep-\spx@arrayrulewidth\relax}}
+\newcolumntype{T}{L}
+\makeatother
 % tables have no captions, so a table that goes on has no number
 \renewcommand{\sphinxtablecontinued}[1]{\def\tablename{}\def\thetable{}\def\textendash{}\textsf{\small #1}}
 """
@@ -129,8 +134,9 @@ def _text(entry: nodes.entry) -> str:
     if any(entry.findall(nodes.image)):
         return "x" * PICTURE
     shown = entry.deepcopy()
-    for formula in list(shown.findall(nodes.math)):
-        formula.parent.replace(formula, nodes.Text(formula_text(formula.astext()).replace(" ", "")))
+    for node in list(shown.findall(nodes.math)) + list(shown.findall(nodes.raw)):
+        text = formula_text(node.astext()).replace(" ", "") if isinstance(node, nodes.math) else ""
+        node.parent.replace(node, nodes.Text(text))
     return shown.astext()
 
 
