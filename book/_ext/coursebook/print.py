@@ -95,7 +95,8 @@ def mark_boxes(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Problems and answers are boxes; LaTeX's writer would leave out where the links between them lead."""
     if app.builder.format == "latex":
         for box in doctree.findall(nodes.container):
-            box.insert(0, nodes.target("", "", ids=box["ids"]))
+            if "problem" in box["classes"]:
+                box.insert(0, nodes.target("", "", ids=box["ids"]))
 
 
 def fit_tables(app: Sphinx, doctree: nodes.document, docname: str) -> None:
