@@ -173,7 +173,7 @@ def _place_legends(figure: Figure, panels: list[Axes]) -> None:
     across = figure.bbox.width
     for legend in [*figure.legends, *(ax.get_legend() for ax in panels if len(panels) == 1 and ax.get_legend())]:
         box, of = legend.get_window_extent(), legend.axes and legend.axes.bbox
-        outside = of is not None and (box.x0 >= of.x1 or box.y0 >= of.y1)
+        outside = of is not None and (box.x0 >= of.x1 or box.y0 >= of.y1 or box.width > of.width)
         covers = of is not None and not outside and box.width * box.height > LARGEST_LEGEND * of.width * of.height
         if outside or covers or box.width > across:
             _below(figure, legend, columns=2)

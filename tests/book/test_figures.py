@@ -181,6 +181,21 @@ def test_a_map_keeps_its_colours_in_the_dark(tmp_path):
     assert sum(name.startswith("text") for name in kept) == 1, "the text on the map, not its title"
 
 
+def test_a_colour_bar_goes_with_its_map_and_an_arrow_to_it_can_be_seen(tmp_path):
+    fig, (_, right) = plt.subplots(1, 2)
+    image = right.imshow([[0.0, 0.5, 1.0]], cmap="Blues", alpha=0.7)
+    right.imshow([[0.0, 1.0]], cmap="Blues")
+    fig.colorbar(image, ax=right)
+    right.annotate("", (0, 0.5), (-1, 0.5), xycoords="axes fraction", arrowprops={"arrowstyle": "-|>"})
+    fig.savefig(tmp_path / "a.svg")
+    plt.close(fig)
+    before = (tmp_path / "a.svg").read_text()
+    after = dark.darkened(before)
+    images = [re.findall(r'href="(data:[^"]*)"', "".join(text.split())) for text in (before, after)]
+    assert images[0] == images[1] and len(images[0]) == 2
+    assert "stroke: #000000" in before and "stroke: #000000" not in after
+
+
 # --- narrow forms
 
 

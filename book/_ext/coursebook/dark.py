@@ -27,6 +27,7 @@ SHADES = {  # for the colours of kernelcourse.plots.PALETTE; figures to drag use
     "#e69f00": "#f2b632",
     "#56b4e9": "#2b6a9b",
 }
+MESHES = {"QuadMesh", "QuadContourSet", "PolyQuadMesh"}
 DARKEST, LIGHTEST = 0.0706, 0.93  # the lightness of GROUND and of the ink
 COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
@@ -50,8 +51,9 @@ def darkened(svg: str) -> str:
     """The figure as it is shown in dark mode."""
     root = ElementTree.fromstring(svg)
     root.set("fill", "#000000")  # letters do not set a colour
-    for axes in (group for group in root.iter(f"{SVG}g") if group.get("id", "").startswith("axes_")):
-        if _is_map(axes):
+    panels = [group for group in root.iter(f"{SVG}g") if group.get("id", "").startswith("axes_")]
+    if any(map(_is_map, panels)):
+        for axes in filter(_is_filled, panels):  # a colour bar, and a panel with few colours, go with their map
             _keep_inside(axes)
     _recolour(root)
     return ElementTree.tostring(root, encoding="unicode")
@@ -104,6 +106,11 @@ def _nearest(colour: str) -> str:
     return shade(colour)
 
 
+def _is_filled(axes: ElementTree.Element) -> bool:
+    names = [group.get("id", "").split("_")[0] for group in axes.iter(f"{SVG}g")]
+    return next(axes.iter(f"{SVG}image"), None) is not None or not MESHES.isdisjoint(names)
+
+
 def _is_map(axes: ElementTree.Element) -> bool:
     """Whether colours stand for numbers: an image, a mesh, or filled contours of several levels."""
     if any(_is_opaque(image) for image in axes.iter(f"{SVG}image")):
@@ -111,7 +118,7 @@ def _is_map(axes: ElementTree.Element) -> bool:
     for group in axes.iter(f"{SVG}g"):
         kind = group.get("id", "").split("_")[0]
         fills = {fill for path in group.iter() for fill in re.findall(r"fill: (#\w+)", path.get("style", ""))}
-        if len(fills) > 2 and kind in ("QuadMesh", "QuadContourSet", "PolyQuadMesh"):
+        if len(fills) > 2 and kind in MESHES:
             return True
     return False
 
@@ -127,9 +134,13 @@ def _keep_inside(axes: ElementTree.Element) -> None:
             continue
         if name.startswith("text"):
             place = next((g.get("transform", "") for g in child.iter(f"{SVG}g") if g.get("transform")), "")
-            x, y = re.findall(r"[-\d.]+", place)[:2] or (0, 0)
-            if not (low[0] <= float(x) <= high[0] and low[1] <= float(y) <= high[1]):
-                continue
+            at = np.array(re.findall(r"[-\d.]+", place)[:2] or (0, 0), dtype=float)
+        else:  # a black arrow may come from elsewhere; the tip of a colour bar is outside, too, but it has colours
+            black = [path.get("d", "") for path in child.iter(f"{SVG}path") if "#000000" in path.get("style", "")]
+            points = re.findall(r"([-\d.]+) ([-\d.]+)", " ".join(black)) if name.startswith("patch") else []
+            at = np.array(points or [low], dtype=float).mean(axis=0)
+        if (at < low - 1).any() or (at > high + 1).any():
+            continue
         child.set("kept", "yes")
         child.set("fill", "#000000")
 
