@@ -215,7 +215,9 @@ def test_a_proof_is_text_in_the_pdf():
 
 
 def test_links_lead_to_problems_and_answers_in_the_pdf():
-    book = nodes.section("", nodes.container("", nodes.paragraph("", "Problem 1"), classes=["problem"], ids=["problem-1"]))
+    book = nodes.section(
+        "", nodes.container("", nodes.paragraph("", "Problem 1"), classes=["problem"], ids=["problem-1"])
+    )
     printed.mark_boxes(for_builder("latex"), book, "book")
     assert [target["ids"] for target in book.findall(nodes.target)] == [["problem-1"]]
 

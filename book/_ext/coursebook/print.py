@@ -39,7 +39,7 @@ PREAMBLE = r"""
 \renewcommand{\bottomfraction}{0.9}
 \renewcommand{\textfraction}{0.1}
 \renewcommand{\floatpagefraction}{0.85}
-\BeforeBeginEnvironment{sphinxadmonition}{\Needspace{6\baselineskip}}  % the title of a box stays with its text
+\BeforeBeginEnvironment{sphinxadmonition}{\Needspace{9\baselineskip}}  % the title of a box stays with its text
 % the chapter has a title of its own, and the list begins below it
 \renewenvironment{sphinxthebibliography}[1]{\renewcommand{\chapter}[2]{}\begin{thebibliography}{#1}}
 {\end{thebibliography}}
@@ -126,8 +126,9 @@ def widths(columns: Sequence[Sequence[str]]) -> list[int]:
     """
     least = [max(len(word) for text in column for word in WORD.findall(f"{text} .")) + BESIDE for column in columns]
     mean = [sum(map(len, column)) / len(column) for column in columns]
-    rest = max(0, LINE - sum(least)) / (sum(mean) or 1)
-    return [round(10 * (low + rest * length)) for low, length in zip(least, mean, strict=True)]
+    shrunk = min(1, 0.75 * LINE / sum(least))  # a quarter of the line at least goes to long texts
+    rest = (LINE - shrunk * sum(least)) / (sum(mean) or 1)
+    return [round(10 * (shrunk * low + rest * length)) for low, length in zip(least, mean, strict=True)]
 
 
 def _text(entry: nodes.entry) -> str:
