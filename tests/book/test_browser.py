@@ -32,7 +32,7 @@ RAW_FORMULAS = r"""() => {
   const found = [];
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     if (node.parentElement.closest("pre, code, kbd, .katex, script, style")) continue;
-    if (/\$[^\s$][^$]*\$|\\\(|\\\[|\\begin\{|\\frac|\\top/.test(node.data)) found.push(node.data.trim());
+    if (/\$|\\\(|\\\[|\\begin\{|\\frac|\\top/.test(node.data)) found.push(node.data.trim());
   }
   return found;
 }"""
