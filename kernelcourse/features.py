@@ -15,7 +15,7 @@ __all__ = [
     "truncated_gaussian",
 ]  # fmt: skip
 
-_MOST_FEATURES = 10**7  # as (n, D) floats this is the largest map that a laptop holds for a handful of points
+_MOST_FEATURES = 10**7  # the largest D for which a laptop can hold (n, D) floats for a handful of points
 
 
 def _finite(Phi: Array, what: str) -> Array:
@@ -28,7 +28,7 @@ def _from_centers(x: Any, centers: Any, width: float) -> Array:
     r"""All $(x_i - \mu_j) / \text{width}$."""
     width, x, centers = real(width, "width", above=0), on_a_line(x), vector(centers, "centers")
     if centers.size == 0:
-        raise ValueError("centers must name at least one basis function, got an empty list")
+        raise ValueError("centers must hold at least one center, got an empty list")
     return (x[:, None] - centers[None, :]) / width
 
 
@@ -68,7 +68,7 @@ def sigmoid_basis(x: Any, centers: Any, width: float) -> Array:
     array([[0.5]])
     """
     a = _from_centers(x, centers, width)
-    return np.exp(-np.logaddexp(0, -a))  # 1 / (1 + exp(-a)), where nothing overflows
+    return np.exp(-np.logaddexp(0, -a))  # 1 / (1 + exp(-a)), in a form that cannot overflow
 
 
 def monomial_count(d: int, p: int) -> int:
@@ -81,7 +81,7 @@ def monomial_count(d: int, p: int) -> int:
 
 
 def exponents(d: int, p: int) -> list[tuple[int, ...]]:
-    """All exponents of monomials of degree 0 to p in d variables, by degree.
+    """The exponents of all monomials of degree 0 to p in d variables, sorted by degree.
 
     >>> exponents(2, 2)
     [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
@@ -103,7 +103,7 @@ def _monomials(X: Array, powers: list[tuple[int, ...]], scale: Array) -> Array:
 
 
 def monomials(X: Any, degree: int, *, offset: float = 1.0) -> Array:
-    r"""The feature map of $(x^\top z + \text{offset})^p$, for every d and p (lecture S, theorem).
+    r"""The feature map of $(x^\top z + \text{offset})^p$, for any d and p (lecture S, theorem).
 
     The multinomial theorem, with the offset as one more variable, gives the monomial $x^m$ of degree $|m| \le p$ the
     weight $\sqrt{\binom{p}{m_1, \dots, m_d, p-|m|}\ \text{offset}^{\,p-|m|}}$. Monomials of weight 0 are left out.
@@ -128,7 +128,7 @@ def monomials(X: Any, degree: int, *, offset: float = 1.0) -> Array:
 
 
 def truncated_gaussian(X: Any, *, sigma: float, degree: int) -> Array:
-    r"""The first features of the Gaussian kernel: all whose monomial has degree at most `degree`.
+    r"""The first features of the Gaussian kernel: those whose monomial has degree at most `degree`.
 
     On the line (lecture S) these are $e^{-x^2/2\sigma^2} \left(1, \frac{x}{\sigma\sqrt{1!}}, \frac{x^2}{\sigma^2
     \sqrt{2!}}, \dots\right)$; in d dimensions $e^{-\lVert x\rVert^2/2\sigma^2}\, x^m / (\sigma^{|m|} \sqrt{m!})$.

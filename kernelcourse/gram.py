@@ -1,4 +1,4 @@
-"""Functions of the Gram matrix K: centering, normalizing, distances, and whether a kernel can have made it."""
+"""Functions of the Gram matrix K: centering, normalizing, distances, and whether it can come from a kernel."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = [
 
 
 def center(K: Any, K_train: Any = None) -> Array:
-    r"""The Gram matrix of the features less their mean, $\tilde K = (I - \tfrac1n 11^\top) K (I - \tfrac1n 11^\top)$.
+    r"""The Gram matrix of the features minus their mean, $\tilde K = (I - \tfrac1n 11^\top) K (I - \tfrac1n 11^\top)$.
 
-    Given `K_train`, `K` holds rows $k(x, x_j)$ of new points against the n training points, and the mean taken off is
-    that of the training points.
+    Given `K_train`, `K` holds rows $k(x, x_j)$ of new points against the n training points, and the mean that is
+    subtracted is the training points' mean.
 
     >>> center([[2.0, 0.0], [0.0, 2.0]])
     array([[ 1., -1.],
@@ -80,10 +80,10 @@ def is_psd(K: Any, tol: float = 1e-10) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What a hunt for a counterexample found; true if it found none.
+    """The result of a search for a counterexample; true if none was found.
 
-    For an asymmetric function `points` are two points with k(x, z) != k(z, x). Otherwise `a` are coefficients with
-    `value` $= a^\\top K a < 0$ on those points, which no kernel allows.
+    For an asymmetric function, `points` holds two points with k(x, z) != k(z, x). Otherwise, `a` holds coefficients
+    with `value` $= a^\\top K a < 0$ on those points, which no kernel allows.
     """
 
     valid: bool
@@ -114,9 +114,9 @@ def is_valid_kernel(
     r"""Hunt for points whose Gram matrix is not positive semidefinite (lecture B, 6.2): a proof that k is not a kernel.
 
     `k` is a kernel, a function of two points, or a function `k(X, Z)` that returns the whole matrix. `sample` is a
-    list of points to choose from, or a function `sample(n, rng)` that draws n points; without it, points of the line
-    and the plane at several scales are tried. The counterexample is shrunk to as few points as possible.
-    A kernel always passes; that a function passes is evidence, not a proof.
+    list of points to choose from, or a function `sample(n, rng)` that draws n points; without it, points on the line
+    and in the plane at several scales are tried. The counterexample is shrunk to as few points as possible.
+    A kernel always passes; for any other function, passing is evidence, not a proof.
 
     >>> verdict = is_valid_kernel(lambda x, z: np.linalg.norm(x - z), rng=0)
     >>> bool(verdict), len(verdict.points), bool(verdict.value < 0)
@@ -162,7 +162,7 @@ def _pool(sample: Any) -> Any:
 
 
 def _draw(sample: Any, n: int, trial: int, rng: np.random.Generator) -> Any:
-    """n points: from the user's sampler or pool, or from the plane and the line at scales from 1/4 to 16."""
+    """Draw n points from the user's sampler or pool, or from the plane and the line at scales from 1/4 to 16."""
     if callable(sample):
         return sample(n, rng)
     if sample is not None:
@@ -171,7 +171,7 @@ def _draw(sample: Any, n: int, trial: int, rng: np.random.Generator) -> Any:
 
 
 def _matrix(k: Callable[..., Any], X: Any) -> Array:
-    """All k(x_i, x_j) from a function of the whole matrix or of two points."""
+    """The matrix of all k(x_i, x_j), from a function of two arrays or of two points."""
     n = len(X)
     try:
         K = np.asarray(k(X, X), dtype=float)
@@ -209,7 +209,7 @@ def _counterexample(X: Any, K: Array, tol: float, tried: int) -> Verdict | None:
 
 
 def alignment(K: Any, L: Any) -> float:
-    r"""The cosine $\langle K, L\rangle_F / (\lVert K\rVert_F \lVert L\rVert_F)$ of two Gram matrices.
+    r"""The cosine $\langle K, L\rangle_F / (\lVert K\rVert_F \lVert L\rVert_F)$ between two Gram matrices.
 
     >>> round(alignment([[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]), 4)
     0.7071
@@ -236,7 +236,7 @@ def target_alignment(K: Any, t: Any) -> float:
 
 
 def centered_targets(t: Any, *, length: int) -> Array:
-    """t less its mean; a constant t, with which nothing can be aligned, is refused."""
+    """t minus its mean; a constant t, with which nothing can be aligned, is refused."""
     t = vector(t, "t", length=length)
     if np.ptp(t) <= 1e-12 * np.abs(t).max():
         raise ValueError("t is constant: no kernel can be aligned with it")
@@ -244,11 +244,11 @@ def centered_targets(t: Any, *, length: int) -> Array:
 
 
 def _renamed(old: str, new: Callable[..., Array]) -> Callable[..., Array]:
-    """The function under its old name, which works for one more release and warns with the new name."""
+    """The function under its old name, which works for one more release; a warning gives the new name."""
 
     @wraps(new)
     def alias(*args: Any, **kwargs: Any) -> Array:
-        message = f"{old} is now called {new.__name__}: the old name will go"
+        message = f"{old} is now called {new.__name__}: the old name will be removed"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return new(*args, **kwargs)
 

@@ -10,7 +10,7 @@ from .seam import definition
 from .validation import Array, slices, warn
 
 EPS, TINY = np.finfo(float).eps, np.finfo(float).tiny
-SLACK = 1e-5  # an eigenvalue above -SLACK max_i K_ii counts as rounding, also for a K kept in single precision
+SLACK = 1e-5  # an eigenvalue above -SLACK max_i K_ii counts as rounding, even for a K stored in single precision
 
 
 @definition
@@ -21,8 +21,8 @@ def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False, qu
     says so: directions whose eigenvalue is lost in rounding get weight 0. They do not contribute to the function
     $\sum_i a_i k(x_i, \cdot)$, which is the limit of the ridge solutions as the ridge goes to 0.
 
-    `overwrite=True` allows K to be overwritten, so that no second n x n matrix is needed. `quiet=True` leaves the
-    warning out: filters of warnings belong to the process, not to one of its threads.
+    `overwrite=True` allows K to be overwritten, so that no second n x n matrix is needed. `quiet=True` suppresses the
+    warning, because warning filters belong to the whole process and not to one of its threads.
 
     >>> solve_ridge(np.eye(2), np.array([2.0, 4.0]), ridge=1.0)
     array([1., 2.])
@@ -42,7 +42,7 @@ def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False, qu
 def norm_in_doubt(A: Array, ridge: float) -> float:
     r"""The norm $\max_i \sum_j |A_{ij}|$ of A = K + ridge I, or 0 if the ridge is too large for it to matter.
 
-    K has no negative eigenvalue, so all of A lie between the ridge and the trace.
+    K has no negative eigenvalue, so those of A all lie between the ridge and the trace.
     """
     with np.errstate(over="ignore"):
         if ridge > 1e6 * len(A) * EPS * np.trace(A):
@@ -54,7 +54,7 @@ def norm_in_doubt(A: Array, ridge: float) -> float:
 
 
 def largest_row_sum(A: NDArray[Any]) -> float:
-    r"""$\max_i \sum_j |A_{ij}|$, the norm of a symmetric matrix that its condition number is stated in."""
+    r"""$\max_i \sum_j |A_{ij}|$, the norm used for the condition number of a symmetric matrix."""
     return max(float(np.abs(A[rows]).sum(axis=1).max()) for rows in slices(len(A), 64))
 
 
@@ -79,9 +79,9 @@ def solve_by_eigenvalues(A: Array, t: Array, ridge: float, reciprocal_condition:
 def cholesky(A: Array) -> Array:
     r"""The lower triangular L with $L L^\top = A + \text{nugget}\, I$; only A's lower triangle is read.
 
-    The nugget is of the size of the rounding errors that A carries already. A nearly singular positive semidefinite
-    matrix, as the Gram matrix of every smooth kernel is, becomes positive definite by it; if not, it grows tenfold
-    until it is too large to count as rounding, and A is refused.
+    The nugget is the size of the rounding errors already in A. It makes a nearly singular positive semidefinite
+    matrix, such as the Gram matrix of a smooth kernel, positive definite; where it does not, it is raised tenfold at a
+    time until it is too large to count as rounding, and A is refused.
 
     >>> cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[2., 0.],
@@ -96,7 +96,7 @@ def cholesky(A: Array) -> Array:
 
 
 def nuggets(A: Array) -> Array:
-    """What `cholesky` adds to the diagonal, until it works."""
+    """What `cholesky` adds to the diagonal, one value after another, until the factorisation succeeds."""
     with np.errstate(over="ignore"):
         first, last = max(EPS * float(np.trace(A)), TINY), SLACK * float(np.abs(np.diag(A)).max())
     if not np.isfinite(first):
@@ -143,11 +143,11 @@ def conjugate_gradients(
     tol: float,
     inner: Callable[[Array, Array], Any] = np.vdot,
 ) -> tuple[Array, list[float]]:
-    r"""Solve $Ax = b$ for a positive definite A known by its products, and the relative residual after each of them.
+    r"""Solve $Ax = b$ for a positive definite A given by its products; return x and the residuals.
 
-    `inner` is an inner product in which A is self-adjoint, where that is not $u^\top v$. If it gives a number for each
-    column, every column is a system of its own, and the residual is the largest. It ends at a relative residual of
-    `tol`, after `iterations` steps, or where A shows a direction without positive curvature.
+    `inner` is an inner product in which A is self-adjoint, if $u^\top v$ is not one. If it gives one number per column,
+    every column is a separate system, and the residual is the largest of them. Residuals are relative, one per product.
+    It ends at a residual of `tol`, after `iterations` steps, or when A shows a direction without positive curvature.
 
     >>> conjugate_gradients(lambda v: 2 * v, np.array([4.0]), iterations=5, tol=1e-9)
     (array([2.]), [0.0])
@@ -170,7 +170,7 @@ def conjugate_gradients(
 
 
 def refuse_indefinite(K: Array, slack: float) -> None:
-    """Refuse a K with an eigenvalue below -slack: what is to be minimised would have no minimum."""
+    """Refuse a K with an eigenvalue below -slack: the objective would have no minimum."""
     try:
         np.linalg.cholesky(K + max(slack, TINY) * np.eye(len(K)))
     except np.linalg.LinAlgError:

@@ -1,8 +1,8 @@
 """The course's figures. Each function draws on `ax`, or on a new figure, and returns the axes.
 
 The colours are Okabe and Ito's, which colour-blind readers can tell apart, darkened where their lines would fade on
-white. Every colour comes with a marker, a dash pattern or a hatching of its own, so that no figure relies on colour
-alone. What returns from page to page (a class, a loss, the dual form) has one style everywhere: `ROLE`. Where colours
+white. Every colour comes with its own marker, dash pattern or hatching, so that no figure relies on colour alone.
+Whatever recurs from page to page (a class, a loss, the dual form) has one style everywhere: `ROLE`. Where colours
 stand for numbers, darker means larger.
 """
 
@@ -59,7 +59,7 @@ ROLE: dict[str, Style] = {
     "primal": _role("blue"),
     "dual": _role("vermillion", 1),
     "kernel": _role("green", 3),
-    # what was, what was seen, what is to be predicted
+    # the truth, what was observed, what is to be predicted
     "truth": {"color": "black", "linewidth": 1.0, "linestyle": "-"},
     "training": _role("blue", 0, "o"),
     "held out": _role("vermillion", 1, "s"),
@@ -88,11 +88,11 @@ SUPPORT: Style = {"color": "black", "marker": "o", "markersize": 9.5, "markeredg
 
 
 def _axes(ax: Axes | None, *, x: str, y: str, size: tuple[float, float] = (5.6, 3.6)) -> Axes:
-    """The given axes or new ones, with thin spines on the left and below only, and the axes named."""
+    """The given axes or new ones, with thin spines only on the left and at the bottom, and labelled axes."""
     if ax is None:
         ax = plt.subplots(figsize=size, layout="constrained")[1]
     if not isinstance(ax, Axes):
-        raise TypeError(f"ax must be one pair of matplotlib axes, got {type(ax).__name__}")
+        raise TypeError(f"ax must be a single matplotlib Axes, got {type(ax).__name__}")
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_linewidth(0.6)
     ax.tick_params(width=0.6, labelsize="small")
@@ -108,7 +108,7 @@ def _with_legend(ax: Axes, **options: Any) -> Axes:
 def _series(i: int, name: str = "") -> Style:
     """Colour and dashes of line i: no two of the first 36 lines share both.
 
-    A line named after a role has the role's style, and "primal, batch" has the primal's colour.
+    A line named after a role has that role's style, and "primal, batch" has the primal's colour.
     """
     style = {"color": SERIES[i % 6], "linestyle": DASHES[(i + i // 6) % 6]}
     role = ROLE.get(name.split(",")[0], {})
@@ -129,7 +129,7 @@ def _named(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _around(x: Array, *, margin: float) -> tuple[float, float]:
-    """An interval that holds x with a margin, a part of its span, on both sides."""
+    """An interval that contains x, with a margin on both sides that is a fraction of its span."""
     span = float(np.ptp(x)) or 1.0
     return float(x.min()) - margin * span, float(x.max()) + margin * span
 
@@ -147,7 +147,7 @@ def _in_parts(function: Function, Z: Array, name: str) -> NDArray[Any]:
 
 
 def _scores(model: Any, Z: Array, classes: NDArray[Any]) -> Array:
-    """The decision function at Z, (m,) or (m, number of classes); where there is none, 1 for the class predicted."""
+    """The decision function at Z, (m,) or (m, number of classes); without one, 1 for the predicted class, else 0."""
     predict = getattr(model, "predict", None)
     decide = getattr(model, "decision_function", model if callable(model) and predict is None else None)
     if decide is not None:
@@ -165,7 +165,7 @@ def _scores(model: Any, Z: Array, classes: NDArray[Any]) -> Array:
 
 def _contour(ax: Axes, grid: tuple[Array, Array], f: Array, levels: Iterable[float], style: Style) -> None:
     f = f.reshape(len(grid[1]), len(grid[0]))
-    within = [level for level in levels if f.min() < level < f.max()]  # matplotlib warns of any other
+    within = [level for level in levels if f.min() < level < f.max()]  # matplotlib warns about any other
     if within:
         each = {"colors": style["color"], "linewidths": style["linewidth"], "linestyles": [style["linestyle"]]}
         ax.contour(*grid, f, levels=within, **each)
@@ -182,9 +182,9 @@ def decision_regions(
     legend: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
-    r"""Draw the regions in which a classifier predicts each label, for points of the plane (S13).
+    r"""Draw the regions in which a classifier predicts each label, for points in the plane (S13).
 
-    `model` has a `decision_function`, or else `predict`, or is itself a function $f$ of points. With two classes the
+    `model` has a `decision_function`, or else `predict`, or is itself a function $f$ of points. With two classes, the
     boundary is $f = 0$, and `margins` adds $f = \pm1$ dashed where there is such an $f$. `bayes`, a function of points
     that is 0 on the Bayes boundary, adds that boundary.
 
@@ -236,9 +236,9 @@ def decision_regions(
 def gram_heatmap(
     K: ArrayLike, *, order: ArrayLike | None = None, colorbar: bool = True, ax: Axes | None = None
 ) -> Axes:
-    """Draw a Gram matrix in colours, its points in the given order: sorted by class, classes stand out as blocks (K4).
+    """Draw a Gram matrix in colours. With its points sorted by class through `order`, classes stand out as blocks (K4).
 
-    White is 0, and the darker blue is larger; negative entries darken towards red.
+    White is 0, and darker blue is larger; negative entries darken towards red.
 
     >>> ax = gram_heatmap([[2.0, 0.5], [0.5, 1.0]], order=[1, 0])
     >>> ax.images[0].get_array().tolist()
@@ -278,7 +278,7 @@ def slope(n: ArrayLike, seconds: ArrayLike) -> float:
 
 
 def loglog_times(n: ArrayLike, seconds: Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
-    """Draw running times against sizes, both logarithmic, with each method's slope in the legend (S5, S8).
+    """Draw running times against sizes, both on logarithmic axes, with each method's slope in the legend (S5, S8).
 
     >>> ax = loglog_times([10, 100], {"dual": [1e-3, 1.0]})
     >>> ax.get_legend().get_texts()[0].get_text()
@@ -302,8 +302,8 @@ def block_diagram(
 ) -> Axes:
     """Draw boxes joined by arrows: block diagrams (B1) and computational graphs (H7, H8).
 
-    `boxes` maps a name to the middle of its box, (x, y), or to (x, y, text) where the text is not the name.
-    An arrow is a pair of names, or three where the third is written beside it. One unit is one inch.
+    `boxes` maps a name to the centre of its box, (x, y), or to (x, y, text) where the text is not the name.
+    An arrow is a pair of names, or a triple whose third entry is written beside it. One unit is one inch.
 
     >>> ax = block_diagram({"x": (0, 0), "f": (2, 0, "model")}, [("x", "f", "predict")])
     >>> [text.get_text() for text in ax.texts if text.get_text()]
@@ -324,7 +324,7 @@ def block_diagram(
                 raise ValueError(f"arrows lead from or to {name!r}, but the boxes are {', '.join(map(repr, boxes))}")
 
     middles = np.array(list(middle.values()))
-    room = np.array([0.9, 0.5])  # inches around the outermost middles: half a box and some air
+    room = np.array([0.9, 0.5])  # inches around the outermost box centres: half a box and a margin
     low, high = middles.min(axis=0) - room, middles.max(axis=0) + room
     ax = _axes(ax, x="", y="", size=tuple(high - low))
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
@@ -348,14 +348,14 @@ def block_diagram(
 def name_lines(ax: Axes, *, gap: float = 14.0, **options: Any) -> Axes:
     """Write the label of each line of `ax` at its right end, in the line's colour, and remove the legend.
 
-    Names that would cover each other are moved apart, to at least `gap` points. `options` are those of a text.
+    Overlapping names are moved at least `gap` points apart. `options` are passed to matplotlib's `annotate`.
 
     >>> ax = name_lines(loglog_times([10, 100], {"primal": [1.0, 10.0], "dual": [0.1, 100.0]}))
     >>> [text.get_text() for text in ax.texts], ax.get_legend()
     (['primal, slope 1.0', 'dual, slope 3.0'], None)
     """
     if not isinstance(ax, Axes):
-        raise TypeError(f"ax must be one pair of matplotlib axes, got {type(ax).__name__}")
+        raise TypeError(f"ax must be a single matplotlib Axes, got {type(ax).__name__}")
     lines = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
     ends = [np.asarray(line.get_xydata())[-1] for line in lines]
     ax.autoscale_view()  # otherwise the limits are those of empty axes until the figure is drawn

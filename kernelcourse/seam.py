@@ -19,12 +19,12 @@ __all__ = ["engine"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 ENGINE = ("gram", "linalg", "svm", "steps", "search", "blocks", "features")  # the modules that hold twins
 
-twins: dict[Callable[..., Any], Callable[..., Any]] = {}  # by the plain function: a subclass's own formula has no twin
-tolerances: dict[Callable[..., Any], dict[str, float]] = {}  # how far apart the two may be; also by the plain function
+twins: dict[Callable[..., Any], Callable[..., Any]] = {}  # by the plain function: a subclass's formula has no twin
+tolerances: dict[Callable[..., Any], dict[str, float]] = {}  # how far apart the two results may be; the same keys
 
 
 def definition(plain: Function) -> Function:
-    """Mark what is taught: while the engine is on and has a twin of it, the twin is asked first.
+    """Mark a function that is taught; while the engine is on, its twin, if there is one, is tried first.
 
     >>> @definition
     ... def double(x):
@@ -59,7 +59,7 @@ def accelerates(of: Any, *, rtol: float = 1e-12, atol: float = 1e-12) -> Callabl
 
 @cache
 def import_engine() -> None:
-    """Fill the table of twins, at the first call of a definition; a part whose packages are missing has none."""
+    """Fill the table of twins at the first call of a definition; a module whose packages are missing adds none."""
     for part in ENGINE:
         try:
             import_module(f"._engine.{part}", __package__)
@@ -70,7 +70,7 @@ def import_engine() -> None:
 
 @contextmanager
 def engine(state: str) -> Iterator[None]:
-    """Within it the engine is "on", "off", or takes every job however small ("always", for tests).
+    """A context in which the engine is "on", "off", or takes every job however small ("always", for tests).
 
     >>> with engine("off"):
     ...     always()
@@ -84,7 +84,7 @@ def engine(state: str) -> Iterator[None]:
 
 
 def always() -> bool:
-    """Whether twins are to take jobs that are too small to be worth it."""
+    """Whether twins must take even the jobs that are too small to gain from it."""
     return _state.get() == "always"
 
 

@@ -23,7 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 Split = tuple[Any, Any]  # indices of the training points, indices of the points held out
-Metric = Callable[[Any, Any], float]  # of the targets and the predictions
+Metric = Callable[[Any, Any], float]  # takes the targets and the predictions
 
 
 def k_fold(n: int, k: int, *, rng: Any = None) -> list[Split]:
@@ -40,7 +40,7 @@ def k_fold(n: int, k: int, *, rng: Any = None) -> list[Split]:
 
 
 def monte_carlo(n: int, repeats: int, *, held_out: float = 0.2, rng: Any = None) -> list[Split]:
-    """Hold out a random fraction of n points, again and again (lecture K14).
+    """Hold out a random fraction of n points, `repeats` times (lecture K14).
 
     >>> [len(test) for _, test in monte_carlo(10, 3, held_out=0.3, rng=0)]
     [3, 3, 3]
@@ -85,7 +85,7 @@ def fresh(estimator: Any, **params: Any) -> Any:
 
 
 def cross_validate(estimator: Any, X: Any, y: Any, folds: Iterable[Split], metric: Metric | None = None) -> Array:
-    """Fit on each split's training points and score on those held out; `metric(y, prediction)`, by default `score`.
+    """Fit on each split's training points and score the held-out ones by `metric(y, prediction)`, or else by `score`.
 
     >>> from kernelcourse.estimators import Ridge
     >>> X = np.arange(6.0)[:, None]
@@ -104,14 +104,14 @@ def cross_validate(estimator: Any, X: Any, y: Any, folds: Iterable[Split], metri
 
 
 def _indexable(X: Any) -> Any:
-    """Points that rows can be taken from: an array or a list."""
+    """The points as an array or a list, from which rows can be taken."""
     if hasattr(X, "toarray"):
-        numeric(X, "X")  # which says what to do with a sparse matrix
+        numeric(X, "X")  # whose error says what to do with a sparse matrix
     return list(X) if isinstance(X, (list, tuple)) else np.asarray(X)
 
 
 def _splits(folds: Iterable[Split], n: int) -> list[Split]:
-    splits = [(np.arange(n)[train], np.arange(n)[test]) for train, test in folds]  # indices, also from a mask
+    splits = [(np.arange(n)[train], np.arange(n)[test]) for train, test in folds]  # indices, even if a mask was given
     if not splits:
         raise ValueError("folds must hold at least one split into training and test points, got none")
     return splits
@@ -139,8 +139,8 @@ def grid_search(
 ) -> Search:
     """Try every combination of `grid` by cross-validation and keep the one with the best mean (lecture K12).
 
-    Keys are parameters of the estimator, `kernel__sigma` included. The estimator's own score and `accuracy` are to be
-    large, `mean_squared_error` small; for another `metric`, `larger_is_better` says which.
+    Keys name parameters of the estimator, including those of its kernel, such as `kernel__sigma`. The estimator's own
+    score and `accuracy` are maximised, `mean_squared_error` minimised; for any other `metric` set `larger_is_better`.
 
     >>> from kernelcourse.estimators import KernelRidge
     >>> X = np.linspace(0, 6, 30)[:, None]
@@ -160,10 +160,10 @@ def grid_search(
     scores = mean_scores(estimator, X, y, settings, folds, metric)
     lost = np.isnan(scores)
     if lost.all():
-        raise ValueError("every setting of the grid has the score NaN: none is the best")
+        raise ValueError("every setting in the grid has a score of NaN, so none is the best")
     if lost.any():
         first = settings[int(lost.argmax())]
-        warn(f"{lost.sum()} of {len(scores)} settings have the score NaN and are left out, first {first!r}")
+        warn(f"{lost.sum()} of {len(scores)} settings have a score of NaN and are left out, the first being {first!r}")
     best = int(np.nanargmax(scores) if larger_is_better else np.nanargmin(scores))
     fitted = fresh(estimator, **settings[best]).fit(X, y)
     return Search(settings, scores, settings[best], float(scores[best]), fitted)
@@ -178,7 +178,7 @@ def mean_scores(
 
 
 class RidgePath(NamedTuple):
-    """Leave-one-out along a grid of ridges: residuals $t_i - f_{-i}(x_i)$, one column per ridge; their mean squares."""
+    """Leave-one-out along a grid of ridges: residuals $t_i - f_{-i}(x_i)$, one column per ridge, and mean squares."""
 
     ridges: Array  # (r,)
     residuals: Array  # (n, r)
@@ -187,7 +187,7 @@ class RidgePath(NamedTuple):
 
 
 def leave_one_out_by_the_book(K: Any, t: Any, *, ridge: float) -> Array:
-    """The residuals of n fits, each without one point and tested on it: n Cholesky factorisations.
+    """The residuals of n fits, each without one point and tested on it, by n Cholesky factorisations.
 
     >>> leave_one_out_by_the_book(np.eye(2), [1.0, 2.0], ridge=1.0)
     array([1., 2.])
@@ -205,7 +205,7 @@ def leave_one_out_by_the_book(K: Any, t: Any, *, ridge: float) -> Array:
 def leave_one_out(K: Any, t: Any, *, ridges: Any) -> RidgePath:
     r"""Exact leave-one-out for every ridge from one eigendecomposition $K = Q \operatorname{diag}(w)\, Q^\top$.
 
-    With $G = (K + \text{ridge}\, I)^{-1}$ and $a = G t$ the residual without point i is $a_i / G_{ii}$, and for all
+    With $G = (K + \text{ridge}\, I)^{-1}$ and $a = G t$, the residual without point i is $a_i / G_{ii}$; and for all
     ridges at once $a = Q\,\frac{Q^\top t}{w + \text{ridge}}$ and $G_{ii} = \sum_j \frac{Q_{ij}^2}{w_j + \text{ridge}}$.
 
     >>> leave_one_out(np.eye(2), [1.0, 2.0], ridges=[1.0, 3.0]).residuals
@@ -222,7 +222,7 @@ def leave_one_out(K: Any, t: Any, *, ridges: Any) -> RidgePath:
     w, Q = np.linalg.eigh(K)
     refuse_negative(w)
     if ridges.min() < 1e3 * len(t) * np.finfo(float).eps * w[-1]:
-        warn(f"ridge={ridges.min():.1e} is close to the rounding of K, whose largest eigenvalue is {w[-1]:.1e}")
+        warn(f"ridge={ridges.min():.1e} is close to the rounding error of K, whose largest eigenvalue is {w[-1]:.1e}")
     shrink = 1 / (np.maximum(w, 0)[:, None] + ridges)  # (n, r)
     residuals = (Q @ (shrink * (Q.T @ t)[:, None])) / (Q**2 @ shrink)
     errors = (residuals**2).mean(axis=0)
@@ -248,7 +248,7 @@ def choose_kernel(kernels: Sequence[Kernel], X: Any, t: Any, *, ridges: Any) -> 
     """
     kernels = list(kernels)
     if not kernels:
-        raise ValueError("kernels must name at least one kernel, got an empty list")
+        raise ValueError("kernels must hold at least one kernel, got an empty list")
     errors = np.array([leave_one_out(k(X), t, ridges=ridges).errors for k in kernels])
     i, j = np.unravel_index(errors.argmin(), errors.shape)
     return KernelChoice(kernels[int(i)], float(np.asarray(ridges)[j]), float(errors[i, j]), errors)

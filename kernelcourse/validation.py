@@ -1,4 +1,4 @@
-"""Checks on arguments: every message names the argument, what it got and what was expected."""
+"""Checks on arguments: every message names the argument, what was expected and what was passed."""
 
 import numbers
 import sys
@@ -22,7 +22,7 @@ class KernelCourseWarning(UserWarning):
 
 
 def warn(message: str) -> None:
-    """Warn about the user's own line: the first outside this package."""
+    """Issue a warning that points to the user's own line, the first one outside this package."""
     package = __name__.partition(".")[0]
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:
@@ -64,7 +64,7 @@ def numeric(values: ArrayLike, name: str) -> Array:
 
 
 def rows(X: Any) -> Any:
-    """A data frame or a series as its array: iterating over a frame would give the names of its columns."""
+    """The array in a data frame or a series, because iterating over a frame would give its column names."""
     return X.to_numpy() if hasattr(X, "to_numpy") else X
 
 
@@ -118,7 +118,7 @@ def on_a_line(x: ArrayLike, name: str = "x", *, length: int | None = None) -> Ar
 
 
 def slices(n: int, rows: int, first: int = 0) -> Iterator[slice]:
-    """Cut 0, ..., n - 1, or what comes from `first` on, into slices of `rows` rows.
+    """Cut the rows from `first` to n - 1 into slices of `rows` rows; the last may be shorter.
 
     >>> list(slices(5, 2))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
@@ -132,7 +132,7 @@ def take(P: Any, chosen: Any) -> Any:
 
 
 def same_length(values: Any, name: str, length: int | None) -> None:
-    """Refuse values of another length than stated."""
+    """Refuse values whose length is not the stated one."""
     if length is not None and len(values) != length:
         raise ValueError(f"{name} has {len(values)} entries, expected {length}")
 
@@ -153,7 +153,7 @@ def square(K: ArrayLike, name: str = "K") -> Array:
     array = points(K, name)
     if array.shape[0] != array.shape[1]:
         raise ValueError(f"{name} must be square, got shape {array.shape}")
-    if not is_symmetric(array) and not is_symmetric(array, 1e-6 * float(np.abs(array).max())):  # of single precision
+    if not is_symmetric(array) and not is_symmetric(array, 1e-6 * float(np.abs(array).max())):  # single precision
         i, j = np.unravel_index(np.argmax(np.abs(array - array.T)), array.shape)
         raise ValueError(
             f"{name} must be symmetric, but {name}[{i}, {j}] = {float(array[i, j])!r} and "
@@ -203,7 +203,7 @@ def real(value: Any, name: str, *, above: float | None = None, at_least: float |
 
 
 def flag(value: Any, name: str) -> bool:
-    """`value` as True or False, and nothing that merely counts as one of them."""
+    """`value` as True or False; anything merely truthy or falsy is refused."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
@@ -229,9 +229,9 @@ OFFSETS = ("none", "penalised", "free")
 
 
 def offset_word(value: Any, allowed: Sequence[str] = OFFSETS, *, true: str | None = None) -> str:
-    """`value` as what `offset` says of the constant term: there is none, or it is penalised like the rest, or free.
+    """`value` as the word for the constant term: there is none, it is penalised like the rest, or it is free.
 
-    Some methods know only two of the words. Where `offset` was True or False, `true` is what True stands for.
+    Some methods allow only two of the words. Where `offset` used to be True or False, `true` is the word for True.
     """
     if true is not None and isinstance(value, (bool, np.bool_)):
         word = true if value else "none"
@@ -241,8 +241,8 @@ def offset_word(value: Any, allowed: Sequence[str] = OFFSETS, *, true: str | Non
 
 
 def generator(rng: Any, name: str = "rng") -> np.random.Generator:
-    """`rng` as a numpy Generator: one is passed through, a whole number seeds a new one, None draws a fresh seed."""
-    if isinstance(rng, np.random.RandomState):  # what scikit-learn users have at hand
+    """`rng` as a numpy Generator: a Generator is kept, a whole number seeds a new one, None draws a fresh seed."""
+    if isinstance(rng, np.random.RandomState):  # what scikit-learn users often pass
         return np.random.default_rng(rng.randint(2**31))
     if rng is None or isinstance(rng, np.random.Generator):
         return np.random.default_rng(rng)
@@ -254,8 +254,8 @@ def generator(rng: Any, name: str = "rng") -> np.random.Generator:
 
 
 def from_sklearn(module: str, name: str, ours: type) -> type:
-    """scikit-learn's class where scikit-learn is already in use, else ours.
+    """scikit-learn's class if scikit-learn is already imported, else ours.
 
-    Its users catch `sklearn.exceptions.NotFittedError`; the library itself never imports scikit-learn.
+    Users of scikit-learn catch `sklearn.exceptions.NotFittedError`; the library itself never imports scikit-learn.
     """
     return getattr(sys.modules.get(module), name, ours)

@@ -168,10 +168,10 @@ def test_a_setting_without_a_score_is_never_the_best():
 
     folds = k_fold(40, 4, rng=0)
     for larger in (False, True):
-        with pytest.warns(KernelCourseWarning, match=r"1 of 2 settings have the score NaN .* first \{'ridge': 1000000"):
+        with pytest.warns(KernelCourseWarning, match=r"1 of 2 settings have a score of NaN .* being \{'ridge': 100000"):
             found = grid_search(KernelRidge(), X, t, {"ridge": [1e6, 0.1]}, folds, metric, larger_is_better=larger)
         assert found.best == {"ridge": 0.1}
-    with pytest.raises(ValueError, match="every setting of the grid has the score NaN"):
+    with pytest.raises(ValueError, match="every setting in the grid has a score of NaN"):
         grid_search(KernelRidge(), X, t, {"ridge": [1e6]}, folds, metric, larger_is_better=False)
 
 
