@@ -17,14 +17,14 @@ from ..validation import Array, slices
 from . import gram, threads
 from .steps import first_of_rows, reached
 
-CACHE = 6 * 2**20  # bytes of the processor's cache, for one block of rows
+CACHE = 6 * 2**20  # bytes of the processor's cache that a block of rows may take
 
 
 @accelerates(classifiers.nearest_points, rtol=0, atol=0)
 def nearest_points(X: Array, Z: Array, kappa: int, metric: str) -> NDArray[np.intp]:
     """Compiled loops or matrix products, without a matrix of all distances; other metrics in slabs of rows.
 
-    The product finds all candidates, allowing for its rounding; the exact distances of these few decide.
+    The product finds all candidates, allowing for its rounding; exact distances then decide among these few.
     """
     if metric != "euclidean":
         from scipy.spatial.distance import cdist
@@ -53,14 +53,14 @@ def nearest_points(X: Array, Z: Array, kappa: int, metric: str) -> NDArray[np.in
 
 @accelerates(classifiers.labels_in_feature_space, rtol=0, atol=0)
 def labels_in_feature_space(kernel: Kernel, P: Any, Q: Any, labels: Any, kappa: int) -> Any:
-    """In slabs of rows, so that no matrix of all kernel values is formed."""
+    """Work in slabs of rows, so that no matrix of all kernel values is formed."""
     plain, slabs = classifiers.labels_in_feature_space.plain, threads.slabs(len(P), len(Q))  # type: ignore[attr-defined]
     return np.concatenate([plain(kernel, P[rows], Q, labels, kappa) for rows in slabs])
 
 
 @accelerates(blocks.row_blocks)
 def row_blocks(n: int, columns: int, *, memory: int = blocks.MEMORY) -> Iterator[slice]:
-    """Smaller blocks, which stay in the processor's cache: they are not written to memory at all."""
+    """Smaller blocks, which stay in the processor's cache and are never written to memory."""
     return slices(n, min(blocks.block_rows(columns, memory=memory), max(64, CACHE // (8 * columns))))
 
 
@@ -68,10 +68,10 @@ def row_blocks(n: int, columns: int, *, memory: int = blocks.MEMORY) -> Iterator
 def sum_over_blocks(
     add: Callable[..., None], shapes: blocks.Shapes, features: Any, P: Any, y: Any, *, memory: int = blocks.MEMORY
 ) -> list[Any]:
-    """A share of the rows for each thread; `memory` is for all threads together."""
+    """Each thread takes a share of the rows; `memory` is the limit for all threads together."""
     count = max(threads.workers(), 2 * always())
     if count < 2 or len(list(row_blocks(len(P), features.m, memory=memory))) < 2:
         return NotImplemented
     one = partial(blocks.sum_over_blocks.plain, memory=max(memory // count, blocks.row_bytes(features.m)))  # type: ignore[attr-defined]
     jobs = [partial(one, add, shapes, features, P[rows], y[rows]) for rows in slices(len(P), -(-len(P) // count))]
-    return [reduce(iadd, sums) for sums in zip(*threads.side_by_side(jobs), strict=True)]  # in the place of the first
+    return [reduce(iadd, sums) for sums in zip(*threads.side_by_side(jobs), strict=True)]  # added in place to the first

@@ -12,12 +12,12 @@ from ..seam import accelerates, always
 from ..validation import Array, slices
 from .threads import in_threads, one_thread
 
-TILE = 128  # rows and columns of a matrix that are compared at a time
+TILE = 128  # rows and columns of a matrix compared at a time
 
 
 @accelerates(validation.is_symmetric)
 def is_symmetric(K: Array, slack: float = 0.0) -> bool:
-    """Tile by tile: a tile and its mirror image fit into the processor's cache, and no second matrix is needed."""
+    """Tile by tile: a tile and its mirror image fit in the processor's cache, and no second matrix is needed."""
     if K.size < TILE**2 and not always():
         return NotImplemented
     apart: list[slice] = []
@@ -34,7 +34,7 @@ def is_symmetric(K: Array, slack: float = 0.0) -> bool:
 
 @accelerates(linalg.solve_ridge, rtol=1e-9, atol=1e-9)
 def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False, quiet: bool = False) -> Array:
-    """The factor takes the place of K, or of one copy; its condition is estimated from the factor."""
+    """The factor overwrites K, or one copy of it; the condition number is estimated from the factor."""
     A = K if overwrite and K.flags.c_contiguous and K.flags.writeable else np.array(K, order="C", dtype=float)
     diagonal = np.diag(A) + ridge
     np.fill_diagonal(A, diagonal)
@@ -43,13 +43,13 @@ def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False, qu
         reciprocal_condition = float(lapack.dpocon(A.T, norm, uplo="L")[0]) if norm > 0 else np.inf
         if reciprocal_condition > len(A) * EPS:
             return lapack.dpotrs(A.T, t, lower=1)[0]
-    np.fill_diagonal(A, diagonal)  # the lower triangle, which is all that is read from here on, is as it was
+    np.fill_diagonal(A, diagonal)  # restores the lower triangle, the only part read from here on
     return solve_by_eigenvalues(A, t, ridge, reciprocal_condition, quiet=quiet)
 
 
 @accelerates(linalg.cholesky, rtol=1e-9, atol=1e-9)
 def cholesky(A: Array) -> Array:
-    """In place of one copy of A, stored by columns."""
+    """The factor overwrites one copy of A, stored by columns."""
     for nugget in nuggets(A):
         L = np.array(A, order="F", dtype=float)
         L.flat[:: len(L) + 1] += nugget
@@ -61,13 +61,13 @@ def cholesky(A: Array) -> Array:
 
 @accelerates(linalg.triangular_solve, rtol=1e-9, atol=1e-9)
 def triangular_solve(L: Array, b: Array, *, transposed: bool = False) -> Array:
-    """By substitution: a triangular matrix needs no factorisation."""
+    """Solve by substitution: a triangular matrix needs no factorisation."""
     return solve_triangular(L, b, lower=True, trans=int(transposed), check_finite=False)
 
 
 @accelerates(linalg.add_squares)
 def add_squares(G: Array, Phi: Array) -> Any:
-    """BLAS's `dsyrk`: half of the products and no second matrix."""
+    """BLAS's `dsyrk`: half the multiplications and no second matrix."""
     m = Phi.shape[1]
     if not Phi.size or G.shape != (m, m) or G.dtype != float or not G.flags.f_contiguous or not G.flags.writeable:
         return NotImplemented
@@ -85,15 +85,15 @@ def factor(A: Array) -> int:
 
 @accelerates(linalg.symmetric_product)
 def symmetric_product(K: Array, v: Array) -> Array:
-    """Only one triangle is read: half the time where memory is the limit."""
-    if v.ndim > 1 or not K.flags.forc or (len(K) < 500 and not always()):  # a small K is in the processor's cache
+    """Only one triangle is read, which halves the time where memory is the bottleneck."""
+    if v.ndim > 1 or not K.flags.forc or (len(K) < 500 and not always()):  # a small K fits in the cache
         return NotImplemented
     return blas.dsymv(1.0, K if K.flags.f_contiguous else K.T, v)  # K is symmetric
 
 
 @accelerates(newton.newton_by_products)
 def newton_by_products(K: Array, *rest: Any) -> tuple[Array | None, int]:
-    """The same steps. For few points a second thread costs a product more time than it saves."""
+    """The same steps. For few points, a second thread would cost each product more time than it saves."""
     with one_thread(len(K) < 4000):
         return newton.newton_by_products.plain(K, *rest)  # type: ignore[attr-defined]
 

@@ -1,4 +1,4 @@
-"""Searches whose fits share work: one Gram matrix per kernel, cut for each fold, and one solve for a whole path.
+"""Searches whose fits share work: one Gram matrix per kernel, sliced for each fold, and one solve for a whole path.
 
 A path runs over the parameter that K does not depend on: the ridge of `KernelRidge`, the lam of `KernelSVM`.
 """
@@ -39,7 +39,7 @@ def solve_ridges(K: Array, t: Array, ridges: Array) -> Array:
     if n > 1 and np.min(ridges) > 1e3 * n * EPS * largest_row_sum(K):
         H, d, e, tau, _ = lapack.dsytrd(K, lower=1, lwork=int(lapack.dsytrd_lwork(n, lower=1)[0]))
         # Q does not change the first entry. On the others it is a product of reflections, kept in H below its diagonal:
-        # read from its second entry on, H has them as columns (and one row more, which is not used).
+        # read from its second entry on, H holds them as columns (with one more row, which is not used).
         Q = partial(_reflected, H.ravel(order="K")[1 : 1 + n * (n - 1)].reshape(n, n - 1, order="F"), tau)
         s = Q(t[:, None], "T")[:, 0]
         solved = [lapack.dptsv(d + ridge, e, s) for ridge in ridges]
@@ -57,8 +57,8 @@ def _reflected(reflections: Array, tau: Array, B: Array, trans: str) -> Array:
 def solved_path(K: Array, y: Array, lams: Array, **options: Any) -> list[svm.SVMFit]:
     """The SVM for many `lams`, in the order given, solved from the largest down.
 
-    What was at the old C starts at the new one, the rest where it was: most points stay there between neighbouring
-    lams, and a solution costs less than one from nothing.
+    Coefficients at the old C start at the new C, the others where they were. Most points stay there from one lam to the
+    next, so a solution costs less than one from scratch.
     """
     fits: dict[int, svm.SVMFit] = {}
     alpha = None
@@ -84,9 +84,9 @@ def _for_lams(model: KernelSVM, K: Array, y: Any, K_test: Array, lams: list[Any]
     return [model._decide(model._scored(side_by_side(list(scores)))) for scores in zip(*columns, strict=True)]
 
 
-PATHS: dict[Any, tuple[str, Any]] = {  # of the classes themselves: a subclass may fit in another way
+PATHS: dict[Any, tuple[str, Any]] = {  # exactly these classes: a subclass may fit differently
     KernelRidge: ("ridge", _for_ridges),
-    KernelSVM: ("lam", _for_lams),  # many short products, with the GIL released: in threads
+    KernelSVM: ("lam", _for_lams),  # many short products with the GIL released, so in threads
 }
 
 
@@ -94,7 +94,7 @@ PATHS: dict[Any, tuple[str, Any]] = {  # of the classes themselves: a subclass m
 def mean_scores(
     estimator: Any, X: Any, y: Any, settings: list[dict[str, Any]], folds: list[Split], metric: Metric | None
 ) -> Array:
-    """Settings that differ only in the path form a group; a few groups are fitted at a time."""
+    """Settings that differ only in the path's parameter form a group; a few groups are fitted at a time."""
     parameter, path = PATHS.get(type(estimator), ("", None))
     if parameter not in settings[0] or "offset" in settings[0] or (path is _for_ridges and estimator.offset != "none"):
         return NotImplemented
@@ -102,7 +102,7 @@ def mean_scores(
     for i, setting in enumerate(settings):
         groups.setdefault(tuple(id(value) for name, value in setting.items() if name != parameter), []).append(i)
     scores = np.empty((len(settings), len(folds)))
-    # As many Gram matrices exist at once: with the folds of one kernel, some threads would wait for the last fold.
+    # That many Gram matrices exist at once: with one kernel's folds alone, threads would idle during the last fold.
     kernels, at_once = list(groups.values()), workers() if path is _for_lams else 1
     for batch in (kernels[i : i + at_once] for i in range(0, len(kernels), at_once)):
         jobs: list[Callable[[], list[Any]]] = []

@@ -1,7 +1,7 @@
 """The loops of the perceptron and of stochastic gradients, one point at a time, and the nearest neighbours in a matrix.
 
-Large jobs use the loops compiled. Small jobs use them in Python, on lists of numbers and with BLAS, because importing
-numba would take longer.
+Large jobs compile the loops. Small jobs run them in Python, on lists of numbers and with BLAS, because importing numba
+would take longer.
 """
 
 from collections.abc import Callable, Iterable
@@ -58,7 +58,7 @@ def hits_and_totals(K: Array, y: Array, order: Indices, lam: float) -> tuple[Arr
 
 @accelerates(neighbors.largest)
 def largest(K: Array, kappa: int) -> Indices:
-    """Without sorting the rest."""
+    """Only the largest entries are sorted."""
     if K.shape[1] < 4 * kappa * BLOCK and not always():
         return NotImplemented
     i, j = np.nonzero(reached(K, kappa)[:, None] <= K)
@@ -66,7 +66,7 @@ def largest(K: Array, kappa: int) -> Indices:
 
 
 def reached(S: Array, kappa: int) -> Array:
-    """For each row a number that at least `kappa` entries reach, and few more: the kappa-th of the blocks' maxima."""
+    """For each row, a number that at least `kappa` entries reach, and few others: the kappa-th block maximum."""
     m, n = S.shape
     if n < 4 * kappa * BLOCK:
         return np.partition(S, n - kappa, axis=1)[:, n - kappa]
@@ -75,17 +75,17 @@ def reached(S: Array, kappa: int) -> Array:
 
 
 def first_of_rows(i: Indices, j: Indices, keys: Array, kappa: int) -> Indices:
-    """In each row the j of the `kappa` smallest keys, the smallest first; the row numbers i are sorted."""
+    """In each row, the j of the `kappa` smallest keys, smallest first; the row numbers i are sorted."""
     order = np.lexsort((keys, i))  # a stable sort: equal keys stay in order
     first = np.searchsorted(i, np.arange(i[-1] + 1))
     return j[order][first[:, None] + np.arange(kappa)]
 
 
-# The loops themselves. `loops` compiles them; they are also faster than their definitions as they are.
+# The loops themselves. `loops` compiles them; even uncompiled, they are faster than their definitions.
 
 
 def perceptron_epoch(K: Any, y: Any, order: Any, alpha: Any, f: Any) -> int:
-    """One pass of the kernel perceptron over the points in this order; changes alpha and f, returns the mistakes."""
+    """One pass of the kernel perceptron over the points in this order; update alpha and f, return the mistakes."""
     mistakes = 0
     for i in order:
         if y[i] * f[i] <= 0:
@@ -96,7 +96,7 @@ def perceptron_epoch(K: Any, y: Any, order: Any, alpha: Any, f: Any) -> int:
 
 
 def logistic_sgd(K: Any, y: Any, order: Any, step: float, ridge: float, a: Any, q: Any) -> None:
-    """Stochastic steps of kernel logistic regression; changes a and q = K a."""
+    """Stochastic steps of kernel logistic regression; update a and q = K a."""
     for i in order:
         e = exp(-abs(q[i]))
         delta = step * (y[i] - (1.0 if q[i] >= 0 else e) / (1 + e) - ridge * a[i])
@@ -105,7 +105,7 @@ def logistic_sgd(K: Any, y: Any, order: Any, step: float, ridge: float, a: Any, 
 
 
 def svm_sgd(K: Any, y: Any, order: Any, lam: float, hits: Any, total: Any, f: Any) -> None:
-    """Stochastic steps of the SVM; counts the hits of each point, and how many iterates contain each hit."""
+    """Stochastic steps of the SVM; count the hits of each point and the iterates that contain them."""
     for t, i in enumerate(order):
         if y[i] * f[i] < 2 * lam * max(t, 1):
             hits[i] += 1

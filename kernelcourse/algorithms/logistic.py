@@ -29,7 +29,7 @@ __all__ = [
 
 
 class LogisticFit(NamedTuple):
-    """What `logistic_newton` found, and how close it came."""
+    """The result of `logistic_newton`, and how close it is to the minimum."""
 
     a: Array  # dual weights, (n,)
     iterations: int  # Newton steps
@@ -61,10 +61,10 @@ def logistic_objective(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ridge: float
 
 
 def logistic_functional_gradient(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ridge: float) -> Array:
-    r"""The gradient in function space, by its coefficients: $r = s(Ka) - y + \text{ridge}\, a$.
+    r"""The coefficients of the gradient in function space, $r = s(Ka) - y + \text{ridge}\, a$.
 
     The gradient of $J$ at $f$ is the function $\sum_i r_i\, k(x_i, \cdot)$; minus `step` times it is the update of
-    lecture S. At the minimum $\text{ridge}\, a = y - s(Ka)$: a point's weight is its
+    lecture S. At the minimum, $\text{ridge}\, a = y - s(Ka)$: a point's weight is its
     error divided by the ridge.
 
     >>> logistic_functional_gradient([0.0, 0.0], np.eye(2), [0, 1], ridge=1.0)
@@ -131,9 +131,9 @@ def logistic_sgd_by_the_book(
 
     $$a_i \leftarrow a_i + \text{step}\,\big(y_i - s((Ka)_i) - \text{ridge}\, a_i\big).$$
 
-    The functional gradient is a sum over the points, and a step takes the $i$-th term of it. With `ridge > 0` all
-    terms vanish together at the minimum, so a constant step still converges. The points are drawn at once, as
-    `rng.integers(n, size=steps)`: `logistic_sgd` visits the same ones.
+    The functional gradient is a sum over the points, and a step uses its $i$-th term. With `ridge > 0` all terms vanish
+    together at the minimum, so a constant step still converges. The points are drawn in advance, as
+    `rng.integers(n, size=steps)`, so that `logistic_sgd` visits the same ones.
 
     >>> logistic_sgd_by_the_book(np.eye(1), [1], step=2.0, steps=1, rng=0)
     array([1.])
@@ -164,7 +164,7 @@ def logistic_sgd(
 
 @definition
 def logistic_steps(K: Array, y: Array, order: NDArray[np.intp], step: float, ridge: float) -> Array:
-    """The dual weights after stochastic steps at these points, one after the other."""
+    """The dual weights after stochastic steps at these points, one after another."""
     a, q = np.zeros(len(y)), np.zeros(len(y))
     for i in order.tolist():
         delta = step * (y[i] - expit(q[i]) - ridge * a[i])
@@ -180,10 +180,10 @@ def logistic_newton(
 
     A step solves $(WK + \text{ridge}\, I)\, d = -r$ with $r = s(Ka) - y + \text{ridge}\, a$ and
     $W = \operatorname{diag}(s(1-s))$, and is halved until $\|r\|$ falls. The matrix is invertible for every positive
-    semidefinite $K$, a singular one too, so there is always such a step. The ridge, which must be positive, comes down
-    by decades from the scale of $K$, each solution the start of the next: that keeps the steps long where classes are
-    nearly separable or $K$ is badly scaled. It stops when $\max_i |r_i| \le$ `tol` $\max_i |\text{ridge}\, a_i|$, and
-    warns if rounding or `max_iterations` leave $\max_i |r_i| >$ `tol`.
+    semidefinite $K$, even a singular one, so such a step always exists. The ridge, which must be positive, is lowered
+    tenfold at a time from the scale of $K$, and each solution starts the next: this keeps the steps long where classes
+    are nearly separable or $K$ is badly scaled. It stops when $\max_i |r_i| \le$ `tol` $\max_i |\text{ridge}\, a_i|$,
+    and warns if rounding or `max_iterations` leave $\max_i |r_i| >$ `tol`.
 
     >>> fit = logistic_newton(np.eye(2), [0, 1], ridge=0.1)
     >>> bool(np.allclose(0.1 * fit.a, np.array([0, 1]) - logistic(fit.a)))
@@ -207,10 +207,10 @@ def logistic_newton(
 def logistic_newton_cg(
     K: ArrayLike, y: ArrayLike, *, ridge: float, tol: float = 1e-8, max_products: int = 1000
 ) -> LogisticFit:
-    r"""`logistic_newton` without factorisations: each Newton step by conjugate gradients, in products with $K$ only.
+    r"""`logistic_newton` without factorisations: conjugate gradients solve each Newton step with products of $K$.
 
     The matrix of the Newton step, $WK + \text{ridge}\, I$, is not symmetric, but in the inner product of the function
-    space, $\langle u, v\rangle = u^\top K v$, it is self-adjoint and positive. There conjugate gradients need one
+    space, $\langle u, v\rangle = u^\top K v$, it is self-adjoint and positive. There, conjugate gradients need one
     product with $K$ per iteration, $O(n^2)$, and few iterations, since the eigenvalues of $K$ fall fast. `iterations`
     counts products. If `max_products` are not enough, `logistic_newton` takes over.
 
@@ -234,7 +234,7 @@ def logistic_newton_cg(
 
 
 def expit(z: Array) -> Array:
-    """The logistic function; an exponential that overflows to infinity makes it 0."""
+    """The logistic function; where the exponential overflows, it is 0."""
     with np.errstate(over="ignore"):
         return 1 / (1 + np.exp(-z))
 
@@ -244,7 +244,7 @@ def _objective(a: Array, f: Array, y: Array, ridge: float) -> float:
 
 
 def _residual(a: Array | float, f: Array, y: Array, ridge: float) -> Array:
-    """s(f) - y + ridge a, with s(-f) for 1 - s(f), which would cancel."""
+    """s(f) - y + ridge a, with s(-f) in place of 1 - s(f), which would lose digits."""
     sign = 2 * y - 1
     return ridge * a - sign * expit(-sign * f)
 

@@ -33,8 +33,8 @@ def pooled_perceptrons(X: ArrayLike, W: ArrayLike, v: ArrayLike) -> Array:
     $$y = \operatorname{sign}\Big(\sum_j v_j \operatorname{sign}\langle w^{(j)}, x \rangle\Big),
     \qquad \operatorname{sign}(0) = +1.$$
 
-    The perceptrons $w^{(j)}$ are the rows of `W`. Two of them and a third that always says +1 solve XOR, which no
-    single perceptron can: "at least one" and "not both".
+    The perceptrons $w^{(j)}$ are the rows of `W`. Two of them and a third that always gives +1 solve XOR, which no
+    single perceptron can: the two stand for "at least one" and "not both".
 
     >>> X = [[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]]  # the last column is the constant 1
     >>> W = [[1, 1, -0.5], [-1, -1, 1.5], [0, 0, 1]]
@@ -51,8 +51,8 @@ class Activation(NamedTuple):
     """A function applied to every entry, its derivative written in terms of its output, and a scale for new weights."""
 
     function: Callable[[Array], Array]
-    derivative: Callable[[Array], Array]  # of h = function(z), not of z
-    gain: float  # new weights have variance gain / inputs, which keeps the layers' outputs of one size
+    derivative: Callable[[Array], Array]  # as a function of h = function(z), not of z
+    gain: float  # new weights have variance gain / inputs, which keeps all layers' outputs the same size
 
 
 ACTIVATIONS: dict[str, Activation] = {
@@ -155,8 +155,8 @@ def softmax_cross_entropy(Z: ArrayLike, Y: ArrayLike) -> tuple[float, Array]:
     r"""The mean over the rows of $-\sum_j y_j \log \operatorname{softmax}(z)_j$ (lecture H, logistic regression), and
     its gradient in `Z`, $(\operatorname{softmax}(Z) - Y) / n$.
 
-    Softmax and cross-entropy are one node of the graph: apart, a wrong and certain prediction would take the logarithm
-    of 0. Rows of `Y` are one-hot (`one_hot`), or probabilities.
+    Softmax and cross-entropy form one node of the graph: in separate nodes, a certain but wrong prediction would need
+    the logarithm of 0. Rows of `Y` are one-hot (`one_hot`), or probabilities.
 
     >>> loss, gradient = softmax_cross_entropy([[0.0, 0.0]], [[1.0, 0.0]])
     >>> round(loss, 6), gradient
@@ -185,7 +185,7 @@ def backward(network: Network, X: ArrayLike, Y: ArrayLike, *, loss: Loss) -> tup
 
 
 class Training(NamedTuple):
-    """A trained network and what it minimised, before training and after every epoch (epochs + 1 numbers)."""
+    """A trained network, and its objective before training and after every epoch (epochs + 1 numbers)."""
 
     network: Network
     losses: Array
@@ -202,7 +202,7 @@ class TrainingDiverged(ArithmeticError):
         self.step, self.network, self.losses = step, network, losses
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.step, self.network, self.losses)  # pickle would pass the message alone
+        return type(self), (self.step, self.network, self.losses)  # pickle would pass only the message
 
 
 def sgd(
@@ -218,15 +218,15 @@ def sgd(
     momentum: float = 0.0,
     ridge: float = 0.0,
 ) -> Training:
-    r"""Train by stochastic gradient descent (lecture H); the network given is left as it was.
+    r"""Train by stochastic gradient descent (lecture H); the given network is not changed.
 
     Each epoch visits the points once, in a fresh order `rng.permutation(n)`, a batch at a time (the last one may be
-    smaller). With $v = 0$ at the start a batch makes the step
+    smaller). Starting from $v = 0$, each batch takes the step
 
     $$v \leftarrow \text{momentum} \cdot v - \text{step} \cdot \nabla, \qquad \theta \leftarrow \theta + v.$$
 
-    What is minimised is `loss` over all n points plus $\tfrac{\text{ridge}}{2n} \sum \|W\|^2$: n times it is a sum over
-    the points plus the penalty of ridge and logistic regression. Biases carry no penalty. `TrainingDiverged` is raised
+    The objective is `loss` over all n points plus $\tfrac{\text{ridge}}{2n} \sum \|W\|^2$; n times it is a sum over
+    the points plus the penalty of ridge and logistic regression. Biases are not penalised. `TrainingDiverged` is raised
     when the loss overflows, and carries the last good network.
 
     >>> network = Network([Layer([[0.0]], [0.0])])

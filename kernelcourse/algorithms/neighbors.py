@@ -19,12 +19,12 @@ __all__ = ["kernel_neighbors", "nearest", "soft_neighbors", "squared_distances_t
 
 
 def squared_distances_to(K_test: ArrayLike, k_test: ArrayLike, k_train: ArrayLike) -> Array:
-    r"""Squared distances in feature space, a row for each test point (lecture I, algorithm 2, line 4):
+    r"""Squared distances in feature space, one row per test point (lecture I, algorithm 2, line 4):
 
     $$\|\phi(x) - \phi(x_j)\|^2 = k(x, x) - 2\, k(x, x_j) + k(x_j, x_j).$$
 
-    `k_test` and `k_train` hold the values $k(x, x)$ and $k(x_j, x_j)$. What rounding makes negative is set to 0;
-    a clearly negative value is not a squared distance and raises an error.
+    `k_test` and `k_train` hold the values $k(x, x)$ and $k(x_j, x_j)$. A value that is negative only by rounding is set
+    to 0; a clearly negative one is not a squared distance and raises an error.
 
     >>> squared_distances_to([[2.0, 6.0]], [4.0], [1.0, 9.0])  # x = 2 and x_j = 1, 3 under the linear kernel
     array([[1., 1.]])
@@ -34,7 +34,7 @@ def squared_distances_to(K_test: ArrayLike, k_test: ArrayLike, k_train: ArrayLik
     k_i = vector(k_test, "k_test", length=m)[:, None]  # (m, 1)
     k_j = vector(k_train, "k_train", length=n)[None, :]  # (1, n)
     D = k_i - 2 * K_test + k_j
-    slack = 1e-6 * max(np.abs(k_i).max(), np.abs(k_j).max())  # room for kernel values in single precision
+    slack = 1e-6 * max(np.abs(k_i).max(), np.abs(k_j).max())  # tolerance for kernel values in single precision
     if D.min() < -slack:
         i, j = np.unravel_index(np.argmin(D), D.shape)
         raise ValueError(
@@ -64,12 +64,12 @@ def nearest(D: ArrayLike, kappa: int) -> NDArray[np.intp]:
 
 @definition
 def largest(K: Array, kappa: int) -> NDArray[np.intp]:
-    """The indices of the kappa largest entries in each row of K, the largest first; equals keep their order."""
+    """The indices of the kappa largest entries in each row of K, the largest first; ties keep their order."""
     return np.argsort(-K, axis=1, kind="stable")[:, :kappa]
 
 
 def _class_labels(labels: ArrayLike, name: str) -> NDArray[Any]:
-    """Labels that are whole numbers, in the type that they came in."""
+    """Labels that are whole numbers, in the type in which they were passed."""
     values = numeric(labels, name)
     if not np.array_equal(values, np.round(values)):
         first = values[values != np.round(values)][0]
@@ -78,10 +78,10 @@ def _class_labels(labels: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def vote(labels: ArrayLike) -> NDArray[Any]:
-    r"""The majority in each row of neighbours' labels, the nearest neighbour's label first (lecture I, algorithm 2).
+    r"""The majority label in each row; a row holds the neighbours' labels, the nearest first (lecture I, algorithm 2).
 
     For labels -1 and +1 this is $\operatorname{sgn}\bigl(\frac1\kappa \sum_i y_i\bigr)$ wherever that is not 0. A tie
-    goes to the tied class whose member stands first, the nearest one.
+    goes to the class of the nearest of the tied neighbours.
 
     >>> vote([[2, 0, 0], [0, 1, 2], [1, 0, 0]])
     array([0, 0, 0])
@@ -102,7 +102,7 @@ def vote(labels: ArrayLike) -> NDArray[Any]:
 def kernel_neighbors(
     K_test: ArrayLike, k_test: ArrayLike, k_train: ArrayLike, y: ArrayLike, *, kappa: int
 ) -> NDArray[Any]:
-    r"""Kernel $\kappa$-nearest neighbours (lecture I, algorithm 2): the label that most of the $\kappa$ nearest have.
+    r"""Kernel $\kappa$-nearest neighbours (lecture I, algorithm 2): the most common label of the $\kappa$ nearest.
 
     >>> kernel_neighbors([[2.0, 6.0, 8.0]], [4.0], [1.0, 9.0, 16.0], [1, -1, -1], kappa=3)
     array([-1])
@@ -116,19 +116,19 @@ def kernel_neighbors(
     same_length(y, "y", n)
     if np.ptp(k_train) > 0:
         return vote(y[nearest(squared_distances_to(K_test, k_test, k_train), kappa)])
-    # A radial kernel: the nearest has the largest k. Next to 1 a small k would be lost, and all distances tie.
+    # For a radial kernel, the nearest point has the largest k. In k(x, x) - k a tiny k would be lost to rounding.
     K_test, kappa = _distances_and_kappa(K_test, kappa)
     neighbours = largest(K_test, kappa)
     if (k_test - 2 * K_test[np.arange(m), neighbours[:, 0]] + k_train[0] < 0).any():
-        squared_distances_to(K_test, k_test, k_train)  # which says so, if that is more than rounding
+        squared_distances_to(K_test, k_test, k_train)  # raises an error if this is more than rounding
     return vote(y[neighbours])
 
 
 def soft_neighbors(K_test: ArrayLike, y: ArrayLike) -> Array:
     r"""The soft vote $\sum_i y_i\, k(x, x_i)$ for labels -1 and +1: all points vote, near ones count more (lecture H).
 
-    It is the kernel perceptron's score with all counts equal to 1. With a narrow Gaussian the nearest neighbour's term
-    outweighs the rest and the sign is that of 1-NN; so narrow that every term underflows, the score is 0.
+    It is the kernel perceptron's score with all counts equal to 1. With a narrow Gaussian, the nearest neighbour's term
+    outweighs the rest, and the sign is that of 1-NN; if it is so narrow that every term underflows, the score is 0.
 
     >>> soft_neighbors([[0.9, 0.2, 0.1]], [-1, 1, 1]).round(12)
     array([-0.6])

@@ -1,4 +1,4 @@
-"""Newton's method: steps that are halved until they help, and a ridge that comes down by decades."""
+"""Newton's method: steps that are halved until they help, and a ridge that is lowered tenfold at a time."""
 
 from collections.abc import Callable
 from operator import itemgetter
@@ -17,11 +17,11 @@ def newton(
     step: Callable[[Array, tuple[Any, ...]], tuple[Array, float] | None],
     smallest: float,
 ) -> tuple[Array, tuple[Any, ...], int]:
-    """Newton's method from x: where it ends, what `at` knows there, and the steps that led there.
+    """Newton's method from x; return the last x, `at` of it, and the number of steps.
 
-    `at(x)` begins with the number that is to fall. `step(x, at(x))` is a step and the fall that it promises, or None
-    where x is good enough. A step is halved until a share of the promise is kept; if not even `smallest` of it helps,
-    only rounding is left.
+    The first entry of `at(x)` is the number to decrease. `step(x, at(x))` returns a step and the decrease that it
+    promises, or None if x is good enough. A step is halved until it keeps a fraction of the promise; if not even
+    `smallest` of it helps, only rounding is left.
     """
     here, taken = at(x), 0
     while (found := step(x, here)) is not None:
@@ -47,16 +47,16 @@ def zero_of_gradient(
     weights: Callable[[Array], Array] = lambda x: x,
     name: str | None = None,
 ) -> tuple[Array, int, float]:
-    """A zero of `gradient` at the ridge, the steps that led there and the largest entry left over.
+    """A zero of `gradient` at the ridge, the number of steps, and the largest entry of the gradient that is left.
 
-    The ridge comes down by decades from about `scale`, each solution the start of the next. What falls is the
+    The ridge is lowered tenfold at a time from about `scale`, and each solution starts the next. The steps decrease the
     gradient's norm, not the objective: close to the minimum the objective no longer changes in its last digit while
-    the gradient still has half its digits to lose. `weights` are what the ridge penalises, where that is not all of x.
-    With a `name` it warns if an entry above `tol` is left.
+    the gradient still has half its digits to lose. `weights(x)` is what the ridge penalises, if that is not all of x.
+    With a `name`, it warns if an entry above `tol` is left.
     """
     tol, max_iterations = real(tol, "tol", above=0), whole(max_iterations, "max_iterations", at_least=1)
     decades = max(0, int(np.log10(max(scale, ridge)) - np.log10(ridge)))
-    rough = 0.02 * np.abs(gradient(x, ridge)).max()  # good enough for the start of the next ridge
+    rough = 0.02 * np.abs(gradient(x, ridge)).max()  # good enough as a start for the next ridge
     iterations = 0
     for now in [ridge * 10.0**j for j in range(decades, 0, -1)] + [ridge]:
         left = max_iterations - iterations
@@ -68,7 +68,7 @@ def zero_of_gradient(
         def step(x: Array, here: tuple[Any, ...], now: float = now) -> tuple[Array, float] | None:
             nonlocal left
             norm, g = here
-            # Where every point is fitted well both terms of the gradient are small: tol is then relative to them.
+            # If every point is fitted well, both terms of the gradient are small, so tol is relative to them.
             goal = tol * min(1.0, ridge * np.abs(weights(x)).max()) if now == ridge else rough
             if left == 0 or np.abs(g).max() <= goal:
                 return None
@@ -96,18 +96,18 @@ def newton_by_products(
     tol: float,
     max_products: int,
 ) -> tuple[Array | None, int]:
-    r"""Newton's method for $\text{errors}(Ka) + \text{ridge}\, a = 0$ in products with K: the weights, and how many.
+    r"""Newton's method for $\text{errors}(Ka) + \text{ridge}\, a = 0$, by products with K; return the weights and the
+    number of products, or None instead of the weights if `max_products` do not suffice.
 
-    `errors(f)` is the gradient of the loss, and `curvature(f)` multiplies with its derivative. The matrix of a step is
+    `errors(f)` is the gradient of the loss, and `curvature(f)` multiplies by its derivative. The matrix of a step is
     self-adjoint in the inner product $\langle u, v\rangle = u^\top K v$. Conjugate gradients run on pairs $(u, Ku)$,
-    for which that is free: each iteration multiplies K with one new vector, or matrix. None if `max_products` do not
-    suffice.
+    for which that is free: each iteration multiplies K by one new vector, or matrix.
     """
     tol, max_products, products = real(tol, "tol", above=0), whole(max_products, "max_products", at_least=1), 0
 
     def direction(x: Array, r: Array, ridge: float) -> Array:
         nonlocal products
-        accuracy = min(0.1, float(np.sqrt(np.abs(r).max())))  # a rough step far away, an exact one close by
+        accuracy = min(0.1, float(np.sqrt(np.abs(r).max())))  # a rough step far from the zero, an exact one close to it
         bend = curvature(x[1])
 
         def pair(u: Array) -> Array:
@@ -135,14 +135,14 @@ def solve_weighted(K: Array, p: Array, R: Array, ridge: float) -> Array:
     r"""Solve $(\text{ridge}\, I + \operatorname{diag}(p)\, K)\, D = R$ as a symmetric system, $D = w\, B^{-1} (R / w)$
     with $w = \sqrt p$ and $B = \text{ridge}\, I + \operatorname{diag}(w)\, K \operatorname{diag}(w)$.
 
-    Without a warning where B is singular: the next step corrects a rough Newton direction.
+    There is no warning if B is singular, because the next step corrects a rough Newton direction.
     """
     w = np.maximum(np.sqrt(p), 1e-100)  # a saturated point has p = 0 to working precision
     return (w * solve_ridge(w[:, None] * K * w, (R.T / w).T, ridge, quiet=True).T).T
 
 
 def positive_ridge(ridge: float) -> float:
-    """`ridge` as a positive number, with the reason why 0 is not allowed."""
+    """`ridge` as a positive number, with an error that says why 0 is not allowed."""
     if real(ridge, "ridge", at_least=0) == 0:
         raise ValueError(
             "ridge must be > 0, got 0: on separable data the plain likelihood has no maximum (the weights grow "

@@ -23,12 +23,12 @@ __all__ = [
 
 
 class PerceptronFit(NamedTuple):
-    """How often each point was a mistake, and how the training went."""
+    """How often each point was misclassified, and how the training went."""
 
     alpha: NDArray[np.int_]  # (n,), the counts; f(x) = sum_i alpha_i y_i k(x_i, x)
     mistakes: int  # all updates, the sum of alpha
     epochs: int  # passes over the data, the last one included
-    separated: bool  # whether the last pass went without a mistake
+    separated: bool  # whether the last pass made no mistake
 
 
 class PerceptronList(NamedTuple):
@@ -60,7 +60,7 @@ def kernel_perceptron_by_the_book(
 ) -> PerceptronFit:
     r"""Lecture I, algorithm 1, line by line: $\alpha_i \leftarrow \alpha_i + 1$ whenever
     $y_i \sum_j \alpha_j y_j\, k(x_j, x_i) \le 0$, until a pass makes no mistake or after `max_epochs`. A check
-    costs O(n); `kernel_perceptron` gives the same answer sooner.
+    costs O(n); `kernel_perceptron` gives the same answer faster.
 
     >>> kernel_perceptron_by_the_book([[1.0, 0.0], [0.0, 1.0]], [1, -1])
     PerceptronFit(alpha=array([1, 1]), mistakes=2, epochs=2, separated=True)
@@ -97,7 +97,7 @@ def kernel_perceptron(
 
 @definition
 def count_mistakes(K: Array, y: Array, orders: Iterable[NDArray[np.int_]]) -> PerceptronFit:
-    """Passes over the points in these orders, until one goes without a mistake."""
+    """Pass over the points in these orders, until a pass makes no mistake."""
     alpha, f, mistakes = np.zeros(len(K), dtype=int), np.zeros(len(K)), 0
     for epochs, order in enumerate(orders, start=1):
         before = mistakes
@@ -169,7 +169,7 @@ def perceptron_loss(c: ArrayLike, K: ArrayLike, y: ArrayLike) -> float:
 
     $$\frac1n \sum_{i=1}^n \max\{0,\ -y_i (Kc)_i\}.$$
 
-    Already c = 0 makes it 0, its minimum; the perceptron escapes because it takes a score of 0 for a mistake.
+    Even c = 0 reaches its minimum, 0; the perceptron moves on because it counts a score of 0 as a mistake.
 
     >>> perceptron_loss([1.0, 1.0], [[1.0, 0.0], [0.0, 1.0]], [1, -1])
     0.5
@@ -181,8 +181,8 @@ def perceptron_loss(c: ArrayLike, K: ArrayLike, y: ArrayLike) -> float:
 def perceptron_loss_subgradient(c: ArrayLike, K: ArrayLike, y: ArrayLike) -> Array:
     r"""A subgradient of `perceptron_loss` in c (lecture K), $-\frac1n \sum_{i\,:\,y_i (Kc)_i \le 0} y_i K_{\ast i}$.
 
-    At a score of 0 the loss has a kink and any fraction of $-y_i K_{\ast i}$ would do; the whole of it is the
-    perceptron's choice, so c = 0 does not stop it. It is K times the coefficients of the subgradient in function space.
+    At a score of 0 the loss has a kink, and any fraction of $-y_i K_{\ast i}$ would do; the perceptron takes all of it,
+    so it does not stop at c = 0. The result is K times the coefficients of the subgradient in function space.
 
     >>> perceptron_loss_subgradient([1.0, 1.0], [[1.0, 0.0], [0.0, 1.0]], [1, -1])
     array([0. , 0.5])
@@ -196,7 +196,7 @@ def minimise_perceptron_loss(K: ArrayLike, y: ArrayLike, *, step: float, epochs:
     r"""Stochastic subgradient descent on `perceptron_loss` in function space (lecture K), one point at a time.
 
     The term of point i has the subgradient $-y_i\, k(x_i, \cdot)$ where $y_i f(x_i) \le 0$ and 0 elsewhere, so a step
-    is $c_i \leftarrow c_i + \text{step} \cdot y_i$ at a mistake: the perceptron, its coefficients multiplied by `step`.
+    is $c_i \leftarrow c_i + \text{step} \cdot y_i$ at a mistake: the perceptron with coefficients multiplied by `step`.
     Without a regulariser the step only sets the scale. Every epoch visits the points in a fresh order from `rng`.
 
     >>> minimise_perceptron_loss([[1.0, 0.0], [0.0, 1.0]], [1, -1], step=0.5, epochs=3)
@@ -214,7 +214,7 @@ def minimise_perceptron_loss(K: ArrayLike, y: ArrayLike, *, step: float, epochs:
 
 
 def novikoff_bound(K: ArrayLike, y: ArrayLike, c: ArrayLike) -> float:
-    r"""The most mistakes that a perceptron can make where $f = \sum_j c_j\, k(x_j, \cdot)$ separates the classes:
+    r"""The most mistakes that a perceptron can make when $f = \sum_j c_j\, k(x_j, \cdot)$ separates the classes:
 
     $$\Bigl(\frac{R}{\text{margin}}\Bigr)^2, \qquad R^2 = \max_i K_{ii}, \qquad
       \text{margin} = \min_i \frac{y_i (Kc)_i}{\sqrt{c^\top K c}}$$

@@ -1,6 +1,6 @@
 r"""Ridge regression, primal and dual: functions of the design matrix Phi or of the Gram matrix K.
 
-`ridge` is exactly what is added to the diagonal. The lectures write three different numbers for it:
+`ridge` is exactly what is added to the diagonal. The lectures write it in three ways:
 $\lambda$ (lectures B and S), $\ell\gamma$ (lecture I, see `ridge_from_gamma`) and $n\lambda$ (lecture K, see
 `ridge_from_mean_risk`).
 """
@@ -68,7 +68,7 @@ def primal_gradient(w: ArrayLike, Phi: ArrayLike, t: ArrayLike, *, ridge: float)
 def primal_weights(Phi: ArrayLike, t: ArrayLike, *, ridge: float) -> Array:
     r"""Solve the M x M system $(\text{ridge}\, I + \Phi^\top\Phi)\, w = \Phi^\top t$ (lecture B, eq. 5).
 
-    `t` may have a column for each of several outputs; so has `w` then.
+    `t` may have several columns, one per output; then `w` has as many.
 
     >>> primal_weights([[1.0], [2.0]], [3.0, 6.0], ridge=5.0)
     array([1.5])
@@ -107,7 +107,7 @@ def dual_objective(a: ArrayLike, K: ArrayLike, t: ArrayLike, *, ridge: float) ->
 
     $$J(a) = \tfrac12 a^\top K K a - a^\top K t + \tfrac12 t^\top t + \tfrac{\text{ridge}}{2}\, a^\top K a.$$
 
-    The first three terms are half of $\|Ka - t\|^2$, which is how they are computed: nothing cancels that way.
+    The first three terms are half of $\|Ka - t\|^2$, which is how they are computed, to avoid cancellation.
 
     >>> dual_objective([0.3, 0.6], [[1.0, 2.0], [2.0, 4.0]], [3.0, 6.0], ridge=5.0)
     11.25
@@ -120,7 +120,7 @@ def dual_objective(a: ArrayLike, K: ArrayLike, t: ArrayLike, *, ridge: float) ->
 def dual_gradient(a: ArrayLike, K: ArrayLike, t: ArrayLike, *, ridge: float) -> Array:
     r"""The gradient of (8), $\nabla J(a) = K\,\bigl((K + \text{ridge}\, I)\, a - t\bigr)$ (lecture B, towards eq. 10).
 
-    The factor K in front is why a singular K leaves the weights undetermined: what K sends to 0 may be added to `a`.
+    The factor K in front is why a singular K leaves the weights undetermined: any vector that K maps to 0 may be added.
 
     >>> dual_gradient([0.0, 0.0], [[1.0, 2.0], [2.0, 4.0]], [3.0, 6.0], ridge=5.0)
     array([-15., -30.])
@@ -132,7 +132,7 @@ def dual_gradient(a: ArrayLike, K: ArrayLike, t: ArrayLike, *, ridge: float) -> 
 def dual_weights(K: ArrayLike, t: ArrayLike, *, ridge: float, overwrite_K: bool = False) -> Array:
     r"""Solve $(K + \text{ridge}\, I)\, a = t$ (lecture B, eq. 10; lecture S; lecture K with $\text{ridge} = n\lambda$).
 
-    `t` may have a column for each of several outputs; so has `a` then. `overwrite_K=True` saves the memory of a second
+    `t` may have several columns, one per output; then `a` has as many. `overwrite_K=True` saves the memory of a second
     n x n matrix, but destroys K.
 
     >>> dual_weights([[1.0, 2.0], [2.0, 4.0]], [3.0, 6.0], ridge=5.0)
@@ -185,15 +185,15 @@ def regularization_network(K: ArrayLike, y: ArrayLike, *, gamma: float) -> Array
 
 
 def dual_weights_with_offset(K: ArrayLike, t: ArrayLike, *, ridge: float) -> tuple[Array, float | Array]:
-    r"""Dual weights `a` and an offset `b` that costs nothing (the representer theorem's $b$, lecture I):
+    r"""Dual weights `a` and an offset `b` that is not penalised (the representer theorem's $b$, lecture I):
 
     $$\min_{a,\,b}\ \tfrac12 \|t - Ka - b 1\|^2 + \tfrac{\text{ridge}}{2}\, a^\top K a, \qquad
       \begin{pmatrix} K + \text{ridge}\, I & 1 \\ 1^\top & 0 \end{pmatrix}
       \begin{pmatrix} a \\ b \end{pmatrix} = \begin{pmatrix} t \\ 0 \end{pmatrix}.$$
 
-    The last row says $1^\top a = 0$. With the centring matrix $H = I - \frac1n 1 1^\top$ the system becomes
-    $(HKH + \text{ridge}\, I)\, a = H t$ and $b$ is the mean of $t - Ka$: a free offset is centred features and
-    centred targets. Predict with `predict(K_test, a) + b`. With several outputs `b` has one entry for each.
+    The last row says $1^\top a = 0$. With the centring matrix $H = I - \frac1n 1 1^\top$, the system becomes
+    $(HKH + \text{ridge}\, I)\, a = H t$, and $b$ is the mean of $t - Ka$: a free offset amounts to centring features
+    and targets. Predict with `predict(K_test, a) + b`. With several outputs, `b` has one entry for each.
 
     >>> a, b = dual_weights_with_offset([[1.0, -1.0], [-1.0, 1.0]], [10.0, 14.0], ridge=2.0)
     >>> a, b
@@ -201,8 +201,8 @@ def dual_weights_with_offset(K: ArrayLike, t: ArrayLike, *, ridge: float) -> tup
     """
     K = square(K)
     t, ridge, n = _columns(t, "t", length=len(K)), real(ridge, "ridge", at_least=0), len(K)
-    # HKH is singular along 1 even where K is not. The right-hand side is orthogonal to 1, so any weight there leaves
-    # the solution alone; the mean of K's eigenvalues keeps the system as well conditioned as K.
+    # HKH is singular along 1 even where K is not. The right-hand side is orthogonal to 1, so any weight there does
+    # not change it; the mean of K's eigenvalues keeps the system as well conditioned as K.
     along_ones = np.trace(K) / n
     HKH = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     HKH += along_ones / n
@@ -212,7 +212,7 @@ def dual_weights_with_offset(K: ArrayLike, t: ArrayLike, *, ridge: float) -> tup
 
 
 class Centred(NamedTuple):
-    """Inputs centred and extended by a 1, targets centred, and the means that were taken away."""
+    """Inputs centred and extended by a 1, targets centred, and the means that were subtracted."""
 
     X: Array  # (n, d + 1)
     t: Array  # (n,) or (n, m)
@@ -220,7 +220,7 @@ class Centred(NamedTuple):
     t_mean: Array  # () or (m,)
 
     def extend(self, Z: ArrayLike) -> Array:
-        """New points treated like the training points: the training mean subtracted, a 1 appended."""
+        """Treat new points like the training points: subtract the training mean and append a 1."""
         Z = points(Z, "Z", columns=len(self.x_mean))
         return np.column_stack([Z - self.x_mean, np.ones(len(Z))])
 
@@ -232,8 +232,8 @@ def centred_with_bias(X: ArrayLike, t: ArrayLike) -> Centred:
     makes w a combination of the training points. In the Gram matrix the column is the constant kernel 1:
     $X X^\top = X_c X_c^\top + 1 1^\top$. Predict with `centred.extend(Z) @ w + centred.t_mean`.
 
-    For these linear features, orthogonal to the ones, the penalty costs nothing: the bias is 0 with or without it.
-    Features of the centred inputs (squares, say) differ: there `dual_weights_with_offset` predicts something else.
+    These linear features are orthogonal to the ones, so the penalty costs nothing: the bias is 0 with or without it.
+    With other features of the centred inputs, such as squares, `dual_weights_with_offset` gives different predictions.
 
     >>> centred = centred_with_bias([[1.0], [3.0]], [10.0, 14.0])
     >>> centred.X

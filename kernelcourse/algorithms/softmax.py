@@ -74,12 +74,12 @@ def kernel_softmax(
     $$J(A) = -\sum_i \log \operatorname{softmax}(KA)_{i, \text{label}_i}
     + \tfrac{\text{ridge}}{2} \operatorname{tr} A^\top K A.$$
 
-    Labels are 0, ..., k - 1 and each occurs, unless `n_classes` states k. Newton's method by conjugate gradients, as in
-    `logistic_newton_cg`, on all classes at once: an iteration multiplies K with one matrix of k columns, $O(kn^2)$. If
-    `max_products` of them are not enough, factorisations take over, as in `logistic_newton`, in $O(kn^3)$ per step.
+    Labels are 0, ..., k - 1, and each must occur unless `n_classes` states k. The method is Newton's with conjugate
+    gradients, as in `logistic_newton_cg`, on all classes at once: an iteration multiplies K by one matrix of k columns,
+    $O(kn^2)$. If `max_products` are not enough, factorisations as in `logistic_newton` take over, $O(kn^3)$ per step.
 
     The rows of $A$ sum to 0. So for k = 2 the two columns are $\mp a/2$ with $a = A_{*1} - A_{*0}$, the penalty is
-    half of the binary one, and `kernel_softmax` with `2 * ridge` gives the $a$ of `logistic_newton` with `ridge`.
+    half the binary one, and `kernel_softmax` with `2 * ridge` gives the $a$ of `logistic_newton` with `ridge`.
 
     >>> A = kernel_softmax(np.eye(2), [0, 1], ridge=0.2)
     >>> from kernelcourse.algorithms.logistic import logistic_newton
@@ -98,7 +98,7 @@ def kernel_softmax(
 
 
 def _by_factorisations(K: Array, Y: Array, ridge: float, tol: float) -> Array:
-    """`kernel_softmax` where products with K are not enough: the classes one by one, joined by one more system."""
+    """`kernel_softmax` where products with K are not enough: one system per class, and one that joins them."""
     refuse_indefinite(K, 1e-8 * float(np.abs(K).max()))
 
     def gradient(A: Array, ridge: float) -> Array:
@@ -168,7 +168,7 @@ def log_softmax(Z: Array) -> Array:
 
 
 def _softmax_errors(F: Array, Y: Array) -> Array:
-    """softmax(F) - Y, where the right class gets minus the sum of the others: p - 1 would cancel."""
+    """softmax(F) - Y, where the right class gets minus the sum of the others: p - 1 would lose digits."""
     others = _softmax(F) * (1 - Y)
     return others - Y * others.sum(axis=1, keepdims=True)
 
@@ -185,7 +185,7 @@ def _indicators(labels: ArrayLike, n: int, n_classes: int | None) -> Array:
 
 
 def distributions(P: Array, name: str) -> Array:
-    """P itself, whose rows must be probabilities."""
+    """P itself, after a check that its rows are probabilities."""
     if P.min() < 0 or np.abs(P.sum(axis=1) - 1).max() > 1e-6:
         worst = np.maximum(-P.min(axis=1), np.abs(P.sum(axis=1) - 1)).argmax()
         raise ValueError(f"each row of {name} must be probabilities that sum to 1, got {P[worst]} in row {worst}")

@@ -1,6 +1,6 @@
 r"""The kernel support vector machine (lecture K, K7; as a graph trained by SGD in lecture H, H8).
 
-Everything here concerns one number, the mean hinge loss plus a penalty,
+Everything here concerns one objective, the mean hinge loss plus a penalty,
 
 $$P(\alpha) = \frac1n \sum_i \max\{0,\ 1 - y_i f(x_i)\} + \text{lam}\ \alpha^\top D_y K D_y\, \alpha,
   \qquad f = \sum_j \alpha_j y_j\, k(x_j, \cdot) + b,$$
@@ -106,7 +106,7 @@ def svm_dual_objective(alpha: ArrayLike, K: ArrayLike, y: ArrayLike, *, lam: flo
       \qquad 0 \le \alpha_i \le C = \frac1{2n\,\text{lam}}.$$
 
     Outside the box it bounds nothing, and `alpha` is refused. With an offset the bound holds for
-    $\sum_i \alpha_i y_i = 0$ only.
+    only $\sum_i \alpha_i y_i = 0$.
 
     >>> svm_dual_objective([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], [1, -1], lam=0.5)
     0.75
@@ -120,7 +120,7 @@ def svm_dual_objective(alpha: ArrayLike, K: ArrayLike, y: ArrayLike, *, lam: flo
 
 
 def svm_subgradient(alpha: ArrayLike, K: ArrayLike, y: ArrayLike, *, lam: float) -> Array:
-    r"""A subgradient of `svm_objective` in $\alpha$ (lecture K, K7; what lecture H's graph sends back, H8):
+    r"""A subgradient of `svm_objective` in $\alpha$ (lecture K, K7; what lecture H's graph propagates back, H8):
 
     $$D_y K D_y \Bigl(2\,\text{lam}\,\alpha - \tfrac1n h\Bigr), \qquad h_i = [\,y_i f(x_i) < 1\,].$$
 
@@ -138,15 +138,15 @@ def svm_subgradient(alpha: ArrayLike, K: ArrayLike, y: ArrayLike, *, lam: float)
 def kernel_svm_by_the_book(
     K: ArrayLike, y: ArrayLike, *, lam: float, gap: float = 1e-6, max_epochs: int = 1000
 ) -> SVMFit:
-    r"""The SVM without offset (lecture K, K7) by ascent on the dual, one coordinate after the other.
+    r"""The SVM without offset (lecture K, K7) by ascent on the dual, one coordinate at a time.
 
-    Along $\alpha_i$ the dual is a parabola with its top where $y_i f(x_i) = 1$. So a step goes there, or as far as the
+    Along $\alpha_i$ the dual is a parabola with its maximum at $y_i f(x_i) = 1$. So a step goes there, or as far as the
     box allows,
 
     $$\alpha_i \leftarrow \min\Bigl\{C,\ \max\Bigl\{0,\ \alpha_i + \frac{1 - y_i f(x_i)}{K_{ii}}\Bigr\}\Bigr\},$$
 
     and with the margins $y_i f(x_i)$ kept up to date it costs O(n). It ends when the relative duality gap is at most
-    `gap`, and warns if `max_epochs` passes were not enough: a large C takes many. `kernel_svm` finds the same sooner.
+    `gap`, and warns if `max_epochs` passes were not enough: a large C takes many. `kernel_svm` is faster.
 
     >>> kernel_svm_by_the_book([[1.0, 0.0], [0.0, 4.0]], [1, -1], lam=0.25).alpha  # C = 1
     array([1.  , 0.25])
@@ -171,10 +171,10 @@ def kernel_svm(
 ) -> SVMFit:
     r"""The SVM without offset: the minimum of `svm_objective` (lecture K, K7), to the relative duality gap `gap`.
 
-    Steps along one coefficient or a pair come first, each time the one that gains most. They soon show which points
-    are at a bound; then a linear system puts the rest on the margin, exactly: see `descend`. A warning says if the gap
-    was missed. `alpha0` is where to start, the solution for a nearby `lam` for example. `K` has to be positive
-    semidefinite: up to 500 points that is checked, beyond only in the directions that the solver meets.
+    It first takes steps along one coefficient or a pair, always the one that gains most. These soon show which points
+    are at a bound; a linear system then puts the rest exactly on the margin: see `descend`. It warns if the gap is not
+    reached. `alpha0` is the starting point, for example the solution for a nearby `lam`. `K` must be positive
+    semidefinite: up to 500 points this is checked, beyond that only in the directions that the solver meets.
 
     >>> fit = kernel_svm([[1.0, 0.0], [0.0, 4.0]], [1, -1], lam=0.25)  # C = 1
     >>> fit.alpha, fit.margin_support
@@ -189,9 +189,9 @@ def kernel_svm_with_offset(
 ) -> SVMFit:
     r"""The SVM whose $f$ has an offset $b$ without penalty (the representer theorem with $b$, I3; the figure of S13).
 
-    A free $b$ asks of the dual that $\sum_i \alpha_i y_i = 0$, so the smallest step moves two coefficients: sequential
-    minimal optimisation, the pair chosen by its second-order gain (Fan, Chen and Lin, 2005). The offset is the best one
-    for the $f$ found, in the middle where there is a choice. The rest is as in `kernel_svm`; both labels have to occur.
+    A free $b$ adds the constraint $\sum_i \alpha_i y_i = 0$ to the dual, so the smallest step moves two coefficients:
+    sequential minimal optimisation, with the pair chosen by its second-order gain (Fan, Chen and Lin, 2005). The offset
+    is best for the $f$ found, the middle one of several. The rest is as in `kernel_svm`; both labels must occur.
 
     >>> fit = kernel_svm_with_offset([[0.0, 0.0], [0.0, 4.0]], [1, -1], lam=0.05)  # points 0 and 2 on a line
     >>> fit.alpha, fit.b
@@ -204,7 +204,7 @@ def kernel_svm_with_offset(
 def solved(
     K: Array, y: Array, lam: float, *, offset: bool, gap: float, max_steps: int = 1_000_000, alpha0: Any = None
 ) -> SVMFit:
-    """Either SVM, of a K that is known to be a Gram matrix and labels that are known to be -1 and +1."""
+    """Either SVM, for a K known to be a Gram matrix and labels known to be -1 and +1."""
     lam, gap, max_steps = real(lam, "lam", above=0), real(gap, "gap", above=0), whole(max_steps, "max_steps")
     if offset and np.all(y == y[0]):
         raise ValueError(f"y must hold both labels -1 and +1, got {y[0]:+g} only: an offset alone fits one class")
@@ -212,7 +212,7 @@ def solved(
     alpha = np.zeros(len(y)) if alpha0 is None else vector(alpha0, "alpha0", length=len(y))
     c = np.clip(y * alpha, dual.lo, dual.hi)
     point, steps = descend(dual, balanced(c) if offset else c, gap=gap, max_steps=max_steps)
-    reason = "rounding allows no better; a larger lam, or K scaled to a diagonal near 1, would"
+    reason = "rounding allows no smaller gap; a larger lam, or K scaled to a diagonal near 1, would help"
     C, reason = C_from_lam(lam, n=len(y)), f"max_steps={max_steps} ran out" if steps >= max_steps else reason
     return fit_at(point, C, gap, lam, steps, reason)
 
@@ -224,7 +224,7 @@ Problem = tuple[NDArray[np.intp], Array]  # the rows of some points, and their s
 def solve_each(
     K: Array, problems: list[Problem], lam: float, *, offset: bool, gap: float, max_steps: int = 1_000_000
 ) -> list[SVMFit]:
-    """The SVM of each problem, all with the C that `lam` means for all points of K."""
+    """The SVM for each problem, always with the C that `lam` gives for all points of K."""
     parts = (K if len(rows) == len(K) else K[np.ix_(rows, rows)] for rows, _ in problems)
     options: Any = {"offset": offset, "gap": gap, "max_steps": max_steps}
     return [solved(part, y, lam * len(K) / len(y), **options) for part, (_, y) in zip(parts, problems, strict=True)]
@@ -239,9 +239,9 @@ def svm_sgd(K: ArrayLike, y: ArrayLike, *, lam: float, steps: int, rng: Any = No
     $$\alpha \leftarrow \Bigl(1 - \frac1t\Bigr)\,\alpha, \qquad
       \alpha_i \leftarrow \alpha_i + \frac1{2\,\text{lam}\,t} \quad\text{if } y_i f(x_i) < 1.$$
 
-    So after $t$ steps $2\,\text{lam}\,t\,\alpha$ merely counts how often each point was a hit, and that is what is
-    kept: a step costs O(1), or O(n) for a hit. The average of all iterates, weighted by $t$, lands closer to the
-    optimum than the last one; `averaged=False` gives the last. Returns $\alpha \ge 0$, which may leave the dual's box.
+    So after $t$ steps, $2\,\text{lam}\,t\,\alpha$ counts how often each point was a hit, $y_i f(x_i) < 1$. Only these
+    counts are kept: a step costs O(1), or O(n) for a hit. The average of the iterates, weighted by $t$, is closer to the
+    optimum than the last, which `averaged=False` gives. Returns $\alpha \ge 0$, which may lie outside the dual's box.
 
     >>> svm_sgd([[1.0, 0.0], [0.0, 1.0]], [1, -1], lam=0.5, steps=1000, rng=0).round(1)  # C = 1 / 2
     array([0.5, 0.5])
@@ -254,8 +254,8 @@ def svm_sgd(K: ArrayLike, y: ArrayLike, *, lam: float, steps: int, rng: Any = No
 
 @definition
 def hits_and_totals(K: Array, y: Array, order: NDArray[np.intp], lam: float) -> tuple[Array, Array]:
-    """How often each point was a hit when visited in this order, and how many iterates its hits are in, summed."""
-    hits, total, f = np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y))  # f of the hits; the iterate's is 1/(2 lam t)
+    """How often each point was a hit when visited in this order, and how many iterates contain its hits, summed."""
+    hits, total, f = np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y))  # f: the iterate's times 2 lam t
     for t, i in enumerate(order.tolist(), start=1):
         if y[i] * f[i] < 2 * lam * max(t - 1, 1):
             hits[i] += 1
@@ -275,7 +275,7 @@ class Dual(NamedTuple):
     y: Array
     lo: Array
     hi: Array
-    diag: Array  # of K, a zero raised to TINY: a step divided by it runs straight to a bound
+    diag: Array  # of K, with 0 raised to TINY, so that a step divided by it runs straight to a bound
     offset: bool
 
 
@@ -310,7 +310,7 @@ def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
     b = best_offset(dual.y - f, dual.y) if dual.offset else 0.0
     r = dual.y - f - b
     gap = (dual.hi - c) @ np.maximum(0.0, r) + (c - dual.lo) @ np.maximum(0.0, -r)
-    gap += abs(b * c.sum())  # what rounding has left of the constraint
+    gap += abs(b * c.sum())  # how far rounding has violated the constraint
     objective = max(0.0, float(c @ f)) / 2 + (dual.hi - dual.lo) @ np.maximum(0.0, dual.y * r)
     return Point(c, f, b, float(gap / objective), float(objective))
 
@@ -318,8 +318,8 @@ def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
 def best_offset(r: Array, y: Array) -> float:
     r"""The $b$ that minimises $\sum_i \max\{0, 1 - y_i (f_i + b)\}$, given $r = y - f$.
 
-    The slope of the sum starts at $-n_+$, the number of positive labels, and gains 1 at every $r_i$: it is 0 between
-    the $n_+$-th of them in order and the next.
+    The slope of the sum starts at $-n_+$, minus the number of positive labels, and gains 1 at every $r_i$. With the
+    $r_i$ sorted, it is 0 between the $n_+$-th of them and the next.
     """
     n_plus = np.count_nonzero(y > 0)
     ordered = np.partition(r, [n_plus - 1, n_plus])
@@ -327,20 +327,20 @@ def best_offset(r: Array, y: Array) -> float:
 
 
 def fit_at(point: Point, C: float, gap: float, lam: float, steps: int, reason: str) -> SVMFit:
-    """What was found, with a warning that gives the reason if the gap was missed."""
+    """The fit at a point, with a warning that gives the reason if the gap was not reached."""
     if not point.gap <= gap:
         warn(f"the SVM stopped at relative duality gap {point.gap:.1e} > gap={gap:g}: {reason}")
     alpha = np.abs(point.c)
-    support = np.flatnonzero(alpha > 1e-8 * alpha.max())  # an interior point leaves traces where the solution is 0
+    support = np.flatnonzero(alpha > 1e-8 * alpha.max())  # an interior-point solution has tiny values in place of 0
     on_margin = support[alpha[support] < (1 - 1e-8) * C]
     return SVMFit(alpha, point.b, point.gap, steps, 2 * lam * point.objective, support, on_margin)
 
 
 @definition
 def descend(dual: Dual, c: Array, *, gap: float, max_steps: int) -> tuple[Point, int]:
-    """The point with the smallest duality gap met on the way to `gap`, and the steps taken.
+    """The point with the smallest duality gap met along the way to `gap`, and the number of steps.
 
-    n steps cost as much as a certificate, O(n^2); with each comes a guess which points will end at a bound.
+    n steps cost as much as a certificate, O(n^2). Each certificate brings a guess of which points end at a bound.
     """
     best = last = certify(dual, c)
     c, steps, took = c.copy(), 0, 1
@@ -358,16 +358,16 @@ def descend(dual: Dual, c: Array, *, gap: float, max_steps: int) -> tuple[Point,
 
 
 def take_best_step(dual: Dual, c: Array, r: Array, rounding: float) -> bool:
-    r"""Change the pair of coefficients that gains most, or without an offset the one, keeping $r = y - Kc$.
+    r"""Change the pair of coefficients (without an offset, the one) that gains most, and keep $r = y - Kc$ up to date.
 
-    A pair moves against each other, $c_i$ up and $c_j$ down: $i$ has the largest residual that can still go up, and
-    $j$ gains most with it, $(r_i - r_j)^2 / 2$ over the curvature $K_{ii} + K_{jj} - 2K_{ij}$. One alone moves by
-    $\delta$ and gains $\delta r_i - \frac12 \delta^2 K_{ii}$. Returns False where there is nothing left to gain.
+    In a pair, $c_i$ goes up and $c_j$ down: $i$ has the largest residual of those that can still go up, and $j$ gains
+    most with it, $(r_i - r_j)^2 / 2$ over the curvature $K_{ii} + K_{jj} - 2K_{ij}$. A single coefficient moves by
+    $\delta$ and gains $\delta r_i - \frac12 \delta^2 K_{ii}$. Returns False if there is nothing left to gain.
     """
     K, _, lo, hi, diag, offset = dual
     i = int(np.where(c < hi, r, -np.inf).argmax())
     slope = np.where(c > lo, r[i] - r, 0.0)
-    curvature = np.maximum(diag[i] + diag - 2 * K[i], max(1e-12 * diag.max(), TINY))  # of two points at one place: 0
+    curvature = np.maximum(diag[i] + diag - 2 * K[i], max(1e-12 * diag.max(), TINY))  # 0 for two equal points
     gains = np.maximum(slope, 0.0) ** 2 / (2 * curvature)
     j = int(gains.argmax())
     if not offset:
@@ -390,9 +390,9 @@ def take_best_step(dual: Dual, c: Array, r: Array, rounding: float) -> bool:
 
 
 def put_on_margin(dual: Dual, point: Point) -> Point:
-    """Guess which points end at a bound, and solve for the others to have residual 0: Newton's method on the dual.
+    """Guess which points end at a bound, and solve for residual 0 at the others: Newton's method on the dual.
 
-    Close to the solution the guess is right and the answer exact; where it leads out of the box, the point stays.
+    Close to the solution the guess is right and the answer exact; if it leads out of the box, nothing changes.
     """
     goal = point.c + (dual.y - point.f - point.b) / dual.diag
     c = np.clip(goal, dual.lo, dual.hi)
@@ -415,7 +415,7 @@ def _problem(K: ArrayLike, y: ArrayLike, lam: float) -> tuple[Array, Array, floa
 
 
 def _checked_problem(K: ArrayLike, y: ArrayLike, lam: float) -> tuple[Array, Array, float]:
-    """The problem of a K from outside: a small one is checked whole, a large one only where the solver goes."""
+    """The problem for a user's K: a small K is checked completely, a large one only where the solver goes."""
     K, y, lam = _problem(K, y, lam)
     if len(K) <= 500:
         refuse_indefinite(K, SLACK * np.abs(np.diag(K)).max())
@@ -426,6 +426,6 @@ def balanced(c: Array) -> Array:
     """Scale the heavier of the two classes down, so that the coefficients sum to 0."""
     plus, minus = c[c > 0].sum(), -c[c < 0].sum()
     if abs(plus - minus) <= 1e-14 * (plus + minus):
-        return c  # what is at a bound stays there to the last digit
+        return c  # coefficients at a bound stay exactly there
     lighter = min(plus, minus)
     return np.where(c > 0, c * (lighter / max(plus, TINY)), c * (lighter / max(minus, TINY)))
