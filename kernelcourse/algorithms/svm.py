@@ -240,7 +240,7 @@ def svm_sgd(K: ArrayLike, y: ArrayLike, *, lam: float, steps: int, rng: Any = No
       \alpha_i \leftarrow \alpha_i + \frac1{2\,\text{lam}\,t} \quad\text{if } y_i f(x_i) < 1.$$
 
     So after $t$ steps, $2\,\text{lam}\,t\,\alpha$ counts how often each point was a hit, $y_i f(x_i) < 1$. Only these
-    counts are kept: a step costs O(1), or O(n) for a hit. The average of the iterates, weighted by $t$, is closer to the
+    counts are kept: a step costs O(1), or O(n) for a hit. The iterates' average, weighted by $t$, is closer to the
     optimum than the last, which `averaged=False` gives. Returns $\alpha \ge 0$, which may lie outside the dual's box.
 
     >>> svm_sgd([[1.0, 0.0], [0.0, 1.0]], [1, -1], lam=0.5, steps=1000, rng=0).round(1)  # C = 1 / 2

@@ -21,8 +21,8 @@ __all__ = ["p450_chimeras", "read_chimeras"]
 class Chimeras(NamedTuple):
     """Sequences of eight blocks and their stabilities t in degrees Celsius.
 
-    `truth` and `interacting` are the law behind simulated data; for measured data it is unknown, so they are None and
-    empty. `part` names the part of each row, "train" or "test", where the table does.
+    `truth` and `interacting` describe the law behind simulated data; for measured data it is unknown, so they are None
+    and empty. `part` gives the part of each row, "train" or "test", if the table has it.
     """
 
     sequences: list[str]
@@ -35,7 +35,7 @@ class Chimeras(NamedTuple):
 
 
 # Degrees that a block gains over the same block of parent 1, for parents 1, 2 and 3. Invented, and scaled so that the
-# parents come out where cytochromes P450 do, between 40 and 60 degrees, with the best chimeras above all three.
+# parents lie where cytochromes P450 do, between 40 and 60 degrees, with the best chimeras above all three.
 BLOCK_EFFECTS = np.zeros((8, 3))
 BLOCK_EFFECTS[:, 1] = [2.1, -3.4, -1.5, -2.9, -4.2, 1.7, -4.0, 0.8]
 BLOCK_EFFECTS[:, 2] = [-1.6, 1.2, 2.8, -1.3, -3.7, -0.6, -2.9, 0.5]
@@ -64,8 +64,8 @@ def p450_chimeras(n: int | None = None, *, noise: float = 1.0, rng: Seed = None)
 
     $$t = 55 + \sum_b e_b(s_b) - \sum_{(b, c)} \ell_{bc}\, [s_b \ne s_c] + \text{noise} \cdot \varepsilon$$
 
-    in degrees: what each block adds, less what is lost where touching blocks come from different parents. The pairs
-    that touch are `interacting`, counted from 0. Without n all 6561 come in order, else n different ones at random.
+    in degrees: the sum of what each block adds, minus what is lost where touching blocks come from different parents.
+    `interacting` lists the touching pairs, counted from 0. Without n, all 6561 come in order, else n at random.
 
     >>> chimeras = p450_chimeras(200, rng=0)
     >>> len(chimeras.sequences), len(chimeras.sequences[0]), chimeras.t.shape
@@ -88,7 +88,7 @@ def _parents(letters: str) -> dict[str, str]:
 
 
 ROW = re.compile(r"([0-9A-Za-z]{8}) (\S+)(?: (train|test))?", re.IGNORECASE)
-EXPECTED = "expected eight digits or letters, a temperature in degrees Celsius, and 'train' or 'test' in all or none"
+EXPECTED = "expected eight digits or letters, a temperature in degrees Celsius, 'train' or 'test' in all rows or none"
 
 
 def _number(field: str) -> float:
@@ -100,7 +100,7 @@ def _number(field: str) -> float:
 
 
 def read_chimeras(path: str | PathLike[str]) -> Chimeras:
-    """Read a published table of measured chimeras, such as those of the P450 study, in the shape of `p450_chimeras`.
+    """Read a published table of measured chimeras, such as those of the P450 study, in the format of `p450_chimeras`.
 
     One row per protein: eight digits or letters that name the parent of each block, the measured T50 in degrees
     Celsius, and, if the table has it, the word train or test. Columns are separated by commas, tabs or blanks;
@@ -115,7 +115,7 @@ def read_chimeras(path: str | PathLike[str]) -> Chimeras:
     """
     path = Path(path)
     lines = [re.sub(r"[\s,\"']+", " ", line).strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
-    rows: dict[int, tuple[str, float, str]] = {}  # by the number of the line: sequence, stability and part
+    rows: dict[int, tuple[str, float, str]] = {}  # line number: sequence, stability and part
     header: list[int] = []
     wrong: list[int] = []
     for i, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""Reading the files of `kernelcourse/data`, and noticing a damaged one."""
+"""Read the files in `kernelcourse/data`, and detect damaged ones."""
 
 import hashlib
 import re
@@ -6,13 +6,13 @@ from importlib.resources import files
 
 
 def hashes() -> dict[str, str]:
-    """The SHA-256 of each file's text, which `kernelcourse/data/README.md` states."""
+    """The SHA-256 of each file's text, as stated in `kernelcourse/data/README.md`."""
     readme = files("kernelcourse").joinpath("data", "README.md").read_text(encoding="utf-8")
     return dict(re.findall(r"^\| `(\S+)` \| ([0-9a-f]{64}) \|$", readme, re.MULTILINE))
 
 
 def read_text(name: str) -> str:
-    """The text of a file of `kernelcourse/data`; an error that names the file if it is missing or was changed."""
+    """The text of a file in `kernelcourse/data`; the error names a file that is missing or was changed."""
     import gzip
     import zlib
 
@@ -22,5 +22,5 @@ def read_text(name: str) -> str:
     except (OSError, EOFError, zlib.error) as error:
         raise ValueError(f"kernelcourse/data/{name} is damaged: {error}. Install kernelcourse again.") from error
     if hashlib.sha256(content).hexdigest() != hashes()[name]:
-        raise ValueError(f"kernelcourse/data/{name} is damaged: it has another hash. Install kernelcourse again.")
+        raise ValueError(f"kernelcourse/data/{name} is damaged: its hash is wrong. Install kernelcourse again.")
     return content.decode()

@@ -1,8 +1,8 @@
 """Generated data sets: small, seeded by `rng`, never downloaded.
 
 Every function returns a named tuple. Points are rows of a float array `X`, targets a float vector `t`, labels an
-integer vector `y`: -1 and +1 where there are two classes, 0, 1, 2, ... where there are more. Classes are as equal in
-number as n allows and come in random order. Where the law behind the data is known, the tuple carries it too.
+integer vector `y`: -1 and +1 where there are two classes, 0, 1, 2, ... where there are more. Class sizes are as equal
+as n allows, and the order is random. Where the law behind the data is known, the tuple carries it too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Seed = np.random.Generator | int | None
 
 
 class Data(NamedTuple):
-    """A sample for regression: points X (n, 1), targets t (n,), and the noiseless function of points behind them."""
+    """A sample for regression: points X (n, 1), targets t (n,), and the noiseless function behind them."""
 
     X: Array
     t: Array
@@ -73,7 +73,7 @@ def noisy_polynomial(
 ) -> Data:
     r"""Draw n points uniformly on [-1, 1], with targets $t = \sum_p c_p x^p + \text{noise} \cdot \varepsilon$.
 
-    The coefficients rise with the power: c_0 comes first.
+    The coefficients are in order of increasing power, c_0 first.
 
     >>> X, t, truth = noisy_polynomial(20, coefficients=[1, 0, 3], noise=0, rng=0)
     >>> X.shape, bool(np.allclose(t, 1 + 3 * X[:, 0] ** 2))
@@ -88,7 +88,7 @@ def noisy_polynomial(
 
 
 class TrendAndWiggle(NamedTuple):
-    """Points X (n, 1) and targets t (n,), the two true parts, and the two intervals that hold no point."""
+    """Points X (n, 1) and targets t (n,), the two true parts, and the two intervals that contain no points."""
 
     X: Array
     t: Array
@@ -116,7 +116,7 @@ def trend_and_wiggle(n: int, *, noise: float = 0.1, rng: Seed = None) -> TrendAn
 
     $$t = \tfrac12 x + \sin(3x)\, e^{-x^2/8} + \text{noise} \cdot \varepsilon$$
 
-    The points lie on [-5, 5] but for a gap in the middle of the wiggle; `beyond` is where a fit has to extrapolate.
+    The points lie in [-5, 5] except for a gap in the middle of the wiggle; `beyond` is where a fit has to extrapolate.
 
     >>> data = trend_and_wiggle(40, rng=0)
     >>> data.X.shape, data.gap, data.beyond
@@ -131,7 +131,7 @@ def trend_and_wiggle(n: int, *, noise: float = 0.1, rng: Seed = None) -> TrendAn
 
 
 def _balanced(n: int, classes: int, rng: np.random.Generator) -> Labels:
-    """Labels 0, ..., classes - 1 in random order, their counts differing by at most one."""
+    """Labels 0, ..., classes - 1 in random order, with counts that differ by at most one."""
     return rng.permutation(np.arange(whole(n, "n", at_least=classes)) % classes)
 
 
@@ -144,7 +144,7 @@ def _blurred(X: Array, noise: float, rng: np.random.Generator) -> Array:
 
 
 def two_moons(n: int, *, noise: float = 0.1, rng: Seed = None) -> Labelled:
-    """Draw two interleaved half circles of radius 1, blurred: +1 is the upper one.
+    """Draw two interleaved noisy half circles of radius 1; +1 is the upper one.
 
     >>> X, y = two_moons(100, rng=0)
     >>> X.shape, np.unique(y, return_counts=True)
@@ -159,7 +159,7 @@ def two_moons(n: int, *, noise: float = 0.1, rng: Seed = None) -> Labelled:
 
 
 def rings(n: int, *, noise: float = 0.1, rng: Seed = None) -> Labelled:
-    """Draw two circles around the origin, blurred: +1 is the inner one, of radius 1, -1 the outer one, of radius 2.
+    """Draw two noisy circles around the origin: +1 is the inner one, of radius 1, -1 the outer one, of radius 2.
 
     >>> X, y = rings(100, noise=0, rng=0)
     >>> X.shape, bool(np.allclose(np.linalg.norm(X, axis=1), np.where(y == 1, 1, 2)))
@@ -209,7 +209,7 @@ MIXTURE_VARIANCE = 1 / 5
 
 
 class GaussianMixture(NamedTuple):
-    """Points X (n, 2), labels y (n,), and the means (10, 2) of each class, from which all else follows."""
+    """Points X (n, 2), labels y (n,), and the means (10, 2) of each class, which determine everything else."""
 
     X: Array
     y: Labels
@@ -242,7 +242,7 @@ class GaussianMixture(NamedTuple):
 def gaussian_mixture(n: int, *, rng: Seed = None) -> GaussianMixture:
     r"""Draw two classes, each an even mixture of ten Gaussians, whose Bayes boundary is known (S13).
 
-    The recipe of Hastie, Tibshirani and Friedman, *The Elements of Statistical Learning*, section 2.3.3: ten means
+    As in Hastie, Tibshirani and Friedman, *The Elements of Statistical Learning*, section 2.3.3: ten means
     from $N((1, 0), I)$ for the class +1, ten from $N((0, 1), I)$ for -1, and points from $N(\text{mean}, I/5)$.
 
     >>> mixture = gaussian_mixture(200, rng=0)

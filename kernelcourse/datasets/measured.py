@@ -30,8 +30,8 @@ BSD = "BSD-3-Clause"
 class Measured:
     """Points X, an array (n, d) or a list of n objects, with targets t or labels y, and where they come from.
 
-    `names` are the names of the columns of an array, or of the objects of a list where they have names. `classes` names
-    the labels in the order of their numbers, and `repeats` (n, r) holds the single measurements where t is their mean.
+    `names` holds the names of an array's columns, or of a list's objects if they have names. `classes` names the labels
+    in the order of their numbers, and `repeats` (n, r) holds the individual measurements where t is their mean.
     """
 
     title: str
@@ -86,10 +86,10 @@ class Measured:
 
 
 class MeasuredSeries(Measured):
-    """Times X (n, 1) in years, rising, with targets t (n,)."""
+    """Times X (n, 1) in years, increasing, with targets t (n,)."""
 
     def split(self, *, test: float, rng: Seed = None) -> tuple[Self, Self]:
-        """Two data sets, the past and the future: `test` is the year with which the future begins."""
+        """Two data sets, the past and the future: `test` is the year in which the future begins."""
         first, last = self.X[0, 0], self.X[-1, 0]
         if not first < real(test, "test") <= last:
             raise ValueError(f"test must be a year after {first:g} and up to {last:g}, got {test}")
@@ -111,7 +111,7 @@ def load_co2() -> MeasuredSeries:
     """Carbon dioxide in the air over Mauna Loa: the mean of each month from March 1958 to December 2001, in ppm.
 
     The time of a mean is the middle of its month, in years. Five months are missing. `split(test=1990)`
-    separates the years before 1990 from those after.
+    separates the years before 1990 from the rest.
 
     >>> co2 = load_co2()
     >>> co2.X.shape, co2.t[[0, -1]], [len(part) for part in co2.split(test=1990)]
@@ -203,8 +203,8 @@ def load_digits() -> Measured:
 def load_splice_sites() -> Measured:
     r"""How well 10,723 splice sites work: strings of nine letters with GU in the middle, and the log of a percentage.
 
-    A splice site is where an RNA is cut. The percentage (PSI, percent spliced in) tells how often an exon that ends
-    with this site gets into the finished RNA; t is its $\log_{10}$. Everything was measured twice: t is the mean of
+    A splice site is where an RNA is cut. The percentage (PSI, percent spliced in) says how often an exon that ends
+    with this site is kept in the finished RNA; t is its $\log_{10}$. Everything was measured twice: t is the mean of
     the two logarithms, and `repeats` (n, 2) holds both.
 
     >>> sites = load_splice_sites()
@@ -224,7 +224,7 @@ def load_splice_sites() -> Measured:
 
 
 def load_scipy_summaries() -> Measured:
-    """What the documentation of SciPy says first about 294 functions: 42 from each of seven modules.
+    """The opening words of SciPy's documentation of 294 functions, 42 from each of seven modules.
 
     >>> summaries = load_scipy_summaries()
     >>> len(summaries.X), summaries.classes
@@ -235,7 +235,7 @@ def load_scipy_summaries() -> Measured:
     rows = _table("scipy_summaries.csv")
     classes = tuple(sorted({row["module"] for row in rows}))
     return Measured(
-        title="First sentences of the documentation of SciPy, labelled by module",
+        title="Opening words of SciPy's documentation, labelled by module",
         X=[row["text"] for row in rows],
         y=np.array([classes.index(row["module"]) for row in rows]),
         names=tuple(f"{row['module']}.{row['name']}" for row in rows),
@@ -246,7 +246,7 @@ def load_scipy_summaries() -> Measured:
 
 
 def load_southern_women() -> Measured:
-    """Eighteen women of Natchez, Mississippi, and the set of social events that each came to, out of fourteen.
+    """Eighteen women of Natchez, Mississippi, and the set of social events that each attended, out of fourteen.
 
     >>> women = load_southern_women()
     >>> len(women.X), women.names[17], sorted(women.X[17])
@@ -254,7 +254,7 @@ def load_southern_women() -> Measured:
     """
     rows = _table("southern_women.csv")
     return Measured(
-        title="Southern women, each the set of events that she came to",
+        title="Southern women, each given by the events that she attended",
         X=[frozenset(row["events"].split()) for row in rows],
         names=tuple(row["woman"] for row in rows),
         source="Davis, Gardner and Gardner 1941, Deep South; from networkx==3.6.1",
@@ -265,7 +265,7 @@ def load_southern_women() -> Measured:
 def load_mutag() -> Measured:
     """MUTAG: 188 nitro compounds as graphs of atoms and bonds, in two classes by their effect on a bacterium's genes.
 
-    Hydrogen atoms and the types of bonds are left out. The package calls the classes -1 and +1 only; the names follow
+    Hydrogen atoms and the types of bonds are left out. The package calls the classes only -1 and +1; the names follow
     King et al. 1996, who count 125 compounds of high and 63 of low activity.
 
     >>> mutag = load_mutag()

@@ -1,7 +1,7 @@
-"""Kernels on objects that are not vectors: what they share, and `CountKernel`, which counts parts of an object.
+"""Kernels on objects that are not vectors: their common base, and `CountKernel`, which counts parts.
 
 To compare two texts, strings, sets or graphs, count what they are made of and take the inner product of the counts
-(lecture B, end of 6.2). A new kernel of that kind is one method, `counts`.
+(lecture B, end of 6.2). A new kernel of this kind needs only one method, `counts`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ MOST_FEATURES = 2**16
 
 
 class ObjectKernel(Kernel):
-    """A kernel on a list of objects; a subclass gives `parse(obj)`, what `formula` needs to know about one object."""
+    """A kernel on a list of objects; a subclass defines `parse(obj)`, which returns what `formula` needs."""
 
-    # The field that makes the feature map finite once it is stated, if there is one.
+    # The field, if there is one, that makes the feature map finite once it is stated.
     finite_with: ClassVar[str | None] = None
 
     @abstractmethod
@@ -49,7 +49,7 @@ class ObjectKernel(Kernel):
         field = self.finite_with
         if field is not None and (stated := getattr(self, field)) is not None:
             return stated
-        reason, unstated = "there is no end to what it counts", f"{field}=None"
+        reason, unstated = "it can count infinitely many parts", f"{field}=None"
         if unstated in repr(self):
             reason = f"state its {field}, {repr(self).replace(unstated, f'{field}=[...]')}"
         raise NoFiniteFeatureMap(f"{self!r:.80} has no finite feature map: {reason}")
@@ -62,7 +62,7 @@ class ObjectKernel(Kernel):
 class CountKernel(ObjectKernel):
     r"""$k(x, x') = \sum_u c_u(x)\, c_u(x')$ where $c_u(x)$ counts the part u in x (lecture B, 6.2).
 
-    A subclass gives `counts`. Weights need not be whole numbers. A subclass with a field `vocabulary`
+    A subclass defines `counts`. Weights need not be whole numbers. A subclass with a field `vocabulary`
     counts only the parts in it, which are then its features.
 
     >>> from collections import Counter
@@ -85,7 +85,7 @@ class CountKernel(ObjectKernel):
     def parse(self, obj: Any) -> Mapping[Any, float]:
         counts = self.counts(obj)
         if not isinstance(counts, (dict, Mapping)):  # a dict is recognised faster
-            raise TypeError(f"counts() must give a Counter or a dict, got {counts!r:.60}")
+            raise TypeError(f"counts() must return a Counter or a dict, got {counts!r:.60}")
         if self.vocabulary is None:
             return counts
         return {part: count for part, count in counts.items() if part in self._known}
@@ -114,8 +114,8 @@ class CountKernel(ObjectKernel):
 
 
 def entries(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashable] | None = None) -> tuple[Any, ...]:
-    """The counts as a matrix by rows: entries in each row, their columns and values, and the shape. One row per object,
-    one column per part, of those stated or of those met."""
+    """The counts as a sparse matrix: the number of entries in each row, their columns and values, and the shape.
+    There is one row per object and one column per part, of those stated or else of those that occur."""
     column: dict[Hashable, int] = defaultdict(count().__next__) if parts is None else dict(zip(parts, count()))
     lengths, values = _row_entries(counted)
     columns = np.fromiter(map(column.__getitem__, chain.from_iterable(counted)), dtype=np.int32, count=len(values))
@@ -123,7 +123,7 @@ def entries(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashable] | 
 
 
 def _row_entries(counted: Sequence[Mapping[Any, float]]) -> tuple[list[int], Array]:
-    """How many counts each object has, and the counts of all objects in a row."""
+    """How many counts each object has, and the counts of all objects, one after another."""
     lengths = [len(counts) for counts in counted]
     values = chain.from_iterable(counts.values() for counts in counted)
     return lengths, np.fromiter(values, dtype=float, count=sum(lengths))
@@ -145,7 +145,7 @@ def count_matrix(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashabl
 def hashables(items: Iterable[Any]) -> tuple[Hashable, ...]:
     """The items as plain Python values that can be told apart; NaN and lists cannot."""
     items = tuple(items)
-    if set(map(type, items)) <= {str, int}:  # of which there may be many
+    if set(map(type, items)) <= {str, int}:  # the fast path: there may be many
         return items
     values = tuple(item.item() if isinstance(item, np.generic) else item for item in items)
     for value in values:
@@ -185,7 +185,7 @@ def distinct(values: Any, name: str) -> tuple[Hashable, ...]:
         raise ValueError(f"{name} is empty: expected at least one entry")
     if len(set(kept)) < len(kept):
         twice = next(value for i, value in enumerate(kept) if value in kept[:i])
-        raise ValueError(f"{name} must hold different values, but {twice!r} comes twice")
+        raise ValueError(f"{name} must hold different values, but {twice!r} appears twice")
     if not isinstance(values, Set):
         return kept
     try:
@@ -195,6 +195,6 @@ def distinct(values: Any, name: str) -> tuple[Hashable, ...]:
 
 
 def require_few(features: int, what: str) -> None:
-    """Refuse feature maps too long to write down."""
+    """Refuse feature maps too large to write out."""
     if features > MOST_FEATURES:
         raise ValueError(f"{what} make {features:,} features, more than {MOST_FEATURES:,}: use the kernel itself")

@@ -1,8 +1,8 @@
 """Kernels on undirected graphs with labelled nodes (B16).
 
 A graph is a symmetric 0/1 adjacency matrix, a pair (adjacency, labels) such as `kernelcourse.datasets.Graph`, or a
-networkx graph, whose nodes' attribute "label" is read where they have one. Without labels all nodes are alike. A label
-is a string, a number, or a tuple of such.
+networkx graph, whose node attribute "label" is read if there is one. Without labels, all nodes are alike. A label
+is a string, a number, or a tuple of these.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class GraphKernel(CountKernel):
 class WeisfeilerLehman(GraphKernel):
     r"""$k(G, G') = \sum_{h=0}^{\text{depth}} \sum_\ell \#_\ell^{(h)}(G)\, \#_\ell^{(h)}(G')$ (B16).
 
-    $\#_\ell^{(h)}(G)$ counts the nodes with the label $\ell$ after h rounds. In each round a node's label takes in the
+    $\#_\ell^{(h)}(G)$ counts the nodes with the label $\ell$ after h rounds. In each round a node's label absorbs the
     labels of its neighbours, so that two nodes share a label after h rounds only if all walks of h steps from them meet
     the same labels (Shervashidze et al., *Weisfeiler-Lehman graph kernels*, JMLR 2011).
 
@@ -83,18 +83,18 @@ class ShortestPath(GraphKernel):
     tex = r"\sum_{{a, d, b}} \#_{{a,d,b}}({x})\, \#_{{a,d,b}}({z})"
 
     def counts(self, obj: Any) -> Counter[tuple[str, int, str]]:
-        """How many pairs of nodes have these labels and this distance."""
+        """The number of pairs of nodes for each pair of labels and each distance."""
         labels, neighbours = read_graph(obj)
         pairs: Counter[tuple[str, int, str]] = Counter()
         for i, label in enumerate(labels):
             for j, d in distances_from(i, neighbours).items():
-                if (label, i) < (labels[j], j):  # so that every pair comes once, as (a, d, b) with a <= b
+                if (label, i) < (labels[j], j):  # so that every pair is counted once, as (a, d, b) with a <= b
                     pairs[label, d, labels[j]] += 1
         return pairs
 
 
 def distances_from(start: int, neighbours: list[list[int]]) -> dict[int, int]:
-    """How many edges it takes to each node that can be reached, breadth first.
+    """The number of edges to each node that can be reached, by breadth-first search.
 
     >>> distances_from(0, [[1], [0, 2], [1], []])
     {0: 0, 1: 1, 2: 2}
@@ -160,7 +160,7 @@ def _adjacency(values: Any) -> Array:
 
 
 def _name(label: Any) -> str:
-    """A printed form that equal labels share, and different ones do not."""
+    """A printed form that is the same for equal labels and differs for different ones."""
     if isinstance(label, str):
         return str.__repr__(label)
     if isinstance(label, tuple):
@@ -172,7 +172,7 @@ def _name(label: Any) -> str:
         return repr(int(number) if number.is_integer() else number)
     if label is None:
         return "None"
-    raise TypeError(f"a label must be a string, a number or a tuple of such, got {type(label).__name__} {label!r:.60}")
+    raise TypeError(f"a label must be a string, a number or a tuple of these, got {type(label).__name__} {label!r:.60}")
 
 
 def _digest(name: str) -> str:

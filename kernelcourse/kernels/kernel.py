@@ -1,6 +1,6 @@
 r"""`Kernel`, the interface: check and prepare the points once, then compute.
 
-The public entrances `k(X, Z)`, `k.diag(X)`, `k.features(X)` and `k.times(X, Z, a)` take what a user has and hand
+The public methods `k(X, Z)`, `k.diag(X)`, `k.features(X)` and `k.times(X, Z, a)` accept what a user passes and hand
 `k.prepare(X)` to `formula`, `diagonal`, `feature_rows` and `expand`, which check nothing.
 """
 
@@ -22,7 +22,7 @@ __all__ = ["InvalidKernel", "Kernel", "NoFiniteFeatureMap", "VectorKernel"]
 
 # How tightly a kernel's printed form binds, as in Python: a sum needs parentheses inside a product.
 SUM, PRODUCT, POWER, ATOM = range(4)
-_quiet = partial(np.errstate, over="ignore", invalid="ignore")  # for values that are looked at afterwards
+_quiet = partial(np.errstate, over="ignore", invalid="ignore")  # for values that are checked afterwards
 
 
 class NoFiniteFeatureMap(ValueError):
@@ -64,9 +64,9 @@ class Kernel(metaclass=ABCMeta):
            [1., 3.]])
     """
 
-    tex: ClassVar[str] = r"\operatorname{{{name}}}({x}, {z})"  # k(x, z) in LaTeX, with the fields by their names
+    tex: ClassVar[str] = r"\operatorname{{{name}}}({x}, {z})"  # k(x, z) in LaTeX, with the fields shown by name
     binding: ClassVar[int] = ATOM
-    stationary: ClassVar[bool] = False  # of a rule: as long as its parts are
+    stationary: ClassVar[bool] = False  # a rule also needs stationary parts
     radial: ClassVar[bool] = False
     on_vectors: bool = False  # are its points rows of an (n, d) array of numbers?
     __array_ufunc__ = None  # numpy numbers leave `c * k` to us
@@ -78,9 +78,9 @@ class Kernel(metaclass=ABCMeta):
             return self._vouched(self.formula(P, Q))
 
     def times(self, X: Any, Z: Any, a: Any, *, entries: int = 2**20) -> Array:
-        r"""$k(X, Z)\, a$ for a vector, or a matrix of several: `k(X, Z) @ a`, where k(X, Z) is never formed.
+        r"""$k(X, Z)\, a$ for a vector, or several in columns: `k(X, Z) @ a` without ever forming k(X, Z).
 
-        At most `entries` kernel values are in memory at a time, or one row of them.
+        At most `entries` kernel values, or one row of them, are in memory at a time.
 
         >>> from kernelcourse import Linear
         >>> Linear().times([[1.0], [2.0]], [[1.0], [10.0]], [1.0, 1.0])
@@ -106,7 +106,7 @@ class Kernel(metaclass=ABCMeta):
         return Phi
 
     def prepare(self, X: Any, name: str = "X") -> Any:
-        """What `formula` takes, from what a user passes: a list of objects, of which `[rows]` takes some."""
+        """Turn what a user passes into what `formula` takes: a list of objects, from which `[rows]` selects."""
         X = objects(X, name)
         return Objects(X) if isinstance(X, (list, tuple)) else X
 
@@ -115,7 +115,7 @@ class Kernel(metaclass=ABCMeta):
         """A new matrix of all k(x_i, z_j) for prepared points; `Q is P` asks for the Gram matrix."""
 
     def diagonal(self, P: Any) -> Array:
-        """All k(x_i, x_i); here from the Gram matrices of a few points at a time; subclasses know better."""
+        """All k(x_i, x_i), here from the Gram matrices of a few points at a time; subclasses have faster ways."""
         few = [P[rows] for rows in slices(len(P), 32)]
         return np.concatenate([np.diag(self.formula(part, part)) for part in few])
 
@@ -130,7 +130,7 @@ class Kernel(metaclass=ABCMeta):
         return np.concatenate([self.formula(P[rows], Q) @ a for rows in few])
 
     def _checked(self, X: Any, Z: Any) -> tuple[Any, Any]:
-        """Both sets of points, prepared, where they fit together and k is finite."""
+        """Both sets of points, prepared and checked: they fit together, and k is finite."""
         P = self.prepare(X, "X")
         Q = P if Z is None or Z is X else self.prepare(Z, "Z")
         self._match(P, Q)
@@ -151,7 +151,7 @@ class Kernel(metaclass=ABCMeta):
         return diagonal
 
     def _vouched(self, values: Array) -> Array:
-        """Look at the values themselves where the diagonal was too expensive to look at."""
+        """Check the values themselves where the diagonal was too expensive to check."""
         if not self._knows_its_diagonal() and not np.isfinite(values).all():
             raise OverflowError(f"{self!r:.80} is not finite at these points: scale them down")
         return values
@@ -167,12 +167,12 @@ class Kernel(metaclass=ABCMeta):
 
     @property
     def is_stationary(self) -> bool:
-        """Does k(x, x') depend on x - x' only?"""
+        """Does k(x, x') depend only on x - x'?"""
         return self.stationary and all(part.is_stationary for part in self._parts())
 
     @property
     def is_radial(self) -> bool:
-        """Does k(x, x') depend on the Euclidean distance of x and x' only?"""
+        """Does k(x, x') depend only on the Euclidean distance between x and x'?"""
         return self.radial and all(part.is_radial for part in self._parts())
 
     def _parts(self) -> Sequence[Kernel]:
@@ -187,7 +187,7 @@ class Kernel(metaclass=ABCMeta):
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters by name, those of the kernels inside by the way to them; the parts of a sum have numbers.
+        """The parameters by name; an inner kernel's names begin with the path to it, on which parts have numbers.
 
         >>> from kernelcourse import Gaussian, Linear
         >>> (0.5 * Gaussian(2.0) + Linear()).parameters()
@@ -202,7 +202,7 @@ class Kernel(metaclass=ABCMeta):
         return found
 
     def with_parameters(self, **changes: Any) -> Self:
-        """A kernel with some of its `parameters` changed; this one stays as it is.
+        """A kernel with some of its `parameters` changed; this one does not change.
 
         >>> from kernelcourse import Gaussian, Linear
         >>> (0.5 * Gaussian(2.0) + Linear()).with_parameters(**{"0__c": 3.0, "1": Gaussian(1.0)})
@@ -249,7 +249,7 @@ class Kernel(metaclass=ABCMeta):
     __rsub__ = __sub__
 
     def __neg__(self) -> Kernel:
-        return rules.Scaled(-1.0, self)  # which refuses, and says which rule it breaks
+        return rules.Scaled(-1.0, self)  # raises an error that names the broken rule
 
     def __pow__(self, power: Any) -> Kernel:
         """$k_1^p$ for a whole number p >= 1: a product of kernels (6.18)."""
@@ -272,7 +272,7 @@ class Kernel(metaclass=ABCMeta):
         return rules.After(self, phi)
 
     def on(self, columns: int | slice | Iterable[int]) -> Kernel:
-        """$k_1(x_a, x_a')$ where $x_a$ are some columns of x; sums and products of such are (6.21) and (6.22)."""
+        """$k_1(x_a, x_a')$ where $x_a$ holds some columns of x; (6.21) and (6.22) are sums and products of these."""
         return rules.On(self, columns)
 
     def normalized(self) -> Kernel:
@@ -304,7 +304,7 @@ class Kernel(metaclass=ABCMeta):
 
 
 class VectorKernel(Kernel):
-    """A kernel on the rows of an (n, d) array: `formula` gets two of them, whatever the user passed.
+    """A kernel on the rows of an (n, d) array: `formula` gets two such arrays, whatever the user passed.
 
     >>> class Quadratic(VectorKernel):
     ...     def formula(self, X, Z):
@@ -325,7 +325,7 @@ class VectorKernel(Kernel):
 
 
 def refuse_overflow(kernel: Kernel, values: Array, name: str = "X") -> None:
-    """Refuse kernel values, or sums of them, that no float can hold."""
+    """Refuse kernel values, or sums of them, that are too large for a float."""
     finite = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
     if not finite.all():
         raise OverflowError(f"{kernel!r:.80} is too large for a float at {name}[{finite.argmin()}]: scale {name} down")
@@ -343,7 +343,7 @@ def is_ours(function: Callable[..., Any]) -> bool:
 
 
 def _copied(formula: Callable[..., Any]) -> Callable[..., Array]:
-    """A user's formula, which may keep the matrix that it returns: callers change theirs."""
+    """A user's formula with its result copied: the formula may keep its matrix, and callers change theirs."""
 
     @wraps(formula)
     def new_matrix(self: Kernel, P: Any, Q: Any) -> Array:

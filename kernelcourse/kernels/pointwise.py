@@ -10,11 +10,11 @@ from ..validation import Array, objects
 
 
 def apply(function: Callable[..., Any], X: Any, name: str) -> Any:
-    """A function of one point, or of all rows at once, at every point of X; `name` is what errors call it.
+    """Apply a function of one point, or of all rows at once, to every point of X; `name` is its name in errors.
 
-    For arrays both ways of writing it are accepted. It is a function of all rows if on a few rows, at most four, it
-    gives what it gives on each of them alone, and on a single point where it takes one. After at most seven such trials
-    it is called once for all rows, or once for each point. It gets copies: it may work in place.
+    For arrays, both ways of writing it are accepted. It counts as a function of all rows if on some rows (at most four)
+    it gives what it gives on each of them alone, and on a single point if it accepts one. After at most seven such
+    trials, it is called once for all rows, or once for each point. It gets copies, so it may work in place.
     """
     X = _array_if_numbers(objects(X, "X"))
     if isinstance(X, np.ndarray) and X.ndim == 2:
@@ -31,8 +31,8 @@ def apply(function: Callable[..., Any], X: Any, name: str) -> Any:
                         return every
                 if mixed:
                     raise ValueError(
-                        f"{name} gives a point one value by itself and another among other points, but it must depend "
-                        f"on its own point only: compute a mean or a scale beforehand, outside of {name}"
+                        f"{name} gives a point one value alone and another among other points, but it must depend "
+                        f"only on its own point: compute a mean or a scale beforehand, outside {name}"
                     )
         X = X.copy()
     values = [function(x) for x in X]
@@ -54,9 +54,9 @@ def _row_by_row(function: Callable[..., Any], X: Array, found: Any) -> bool:
 
 
 def _mixes_points(function: Callable[..., Any], X: Array, found: Any) -> bool:
-    """Is it a function of all rows that treats them alike, but by their mean, say, and so not one by one?
+    """Is it a function of all rows that treats them alike but not one by one, by their mean, for example?
 
-    A function of one point may take many and make nonsense of them, as `lambda x: x[::-1]` does. Then the order of the
+    A function of one point may accept many and return nonsense, as `lambda x: x[::-1]` does. Then the order of the
     rows matters, or a matrix of one row gives what the point gives.
     """
     alone, point = _try(function, X[:1]), _try(function, X[0])

@@ -1,7 +1,7 @@
 """The rules that build new kernels from old ones (lecture B, approach 3; Bishop 6.13 to 6.22).
 
 Each rule is a class that carries its own proof: `formula` combines the values of the kernels, `feature_rows` combines
-their feature maps, and the test suite holds the two equal. A rule prepares the points for its parts, and then calls
+their feature maps, and the tests compare the two. A rule prepares the points for its parts, and then calls
 their formulas: however deep the expression, a function is applied once and an object is parsed once.
 """
 
@@ -28,7 +28,7 @@ MOST_FEATURES = 10**7  # a row of this many floats takes 80 MB
 
 
 class Views:
-    """The points of a rule as its parts see them, one view for each; `[rows]` takes the same rows of all."""
+    """The points of a rule as its parts see them, one view for each; `[rows]` takes the same rows of every view."""
 
     def __init__(self, *views: Any) -> None:
         self.views = views
@@ -41,11 +41,11 @@ class Views:
         return Views(*(taken[id(view)] for view in self.views))
 
 
-Done = dict[Any, Any]  # the views that are made already, while one set of points is prepared
+Done = dict[Any, Any]  # the views made so far, while one set of points is prepared
 
 
 def _view(kernel: Kernel, X: Any, name: str, done: Done) -> Any:
-    """What the formula of a part takes. Equal parts share one view of the same points, all vector kernels another."""
+    """The points for a part's formula. Equal parts share one view of the same points, all vector kernels another."""
     if isinstance(kernel, Rule):
         return kernel.prepare(X, name, done)
     if type(kernel).prepare is VectorKernel.prepare:
@@ -55,7 +55,7 @@ def _view(kernel: Kernel, X: Any, name: str, done: Done) -> Any:
 
 def _vectors(X: Any, name: str, done: Done) -> Array:
     array = _once(VectorKernel, X, done, lambda: points(X, name))
-    return _once(VectorKernel, array, done, lambda: array)  # which need not be checked again
+    return _once(VectorKernel, array, done, lambda: array)  # already checked
 
 
 def _once(what: Any, X: Any, done: Done, make: Callable[[], Any]) -> Any:
@@ -64,7 +64,7 @@ def _once(what: Any, X: Any, done: Done, make: Callable[[], Any]) -> Any:
     except TypeError:  # a function, or a user's kernel, that has no hash
         key = (id(what), id(X), 0)
     if key not in done:
-        done[key] = make(), X  # X stays, so that nothing else gets its id
+        done[key] = make(), X  # X is kept, so that nothing else gets its id
     return done[key][0]
 
 
@@ -78,7 +78,7 @@ def row_kronecker(A: Array, B: Array) -> Array:
 class Rule(Kernel):
     """A kernel made of kernels: here of one, `self.kernel`, which sees the points as they are."""
 
-    method: ClassVar[str]  # of a kernel, that makes the rule
+    method: ClassVar[str]  # the method of `Kernel` that builds the rule
     stationary = radial = True
 
     def __post_init__(self) -> None:
@@ -87,7 +87,7 @@ class Rule(Kernel):
                 raise TypeError(f"each part of a {type(self).__name__} must be a Kernel, got {k!r}")
 
     def value(self, k: Array) -> Array:
-        """The rule from the values of the kernel inside."""
+        """The rule's values from the values of the inner kernel."""
         return k
 
     def formula(self, P: Any, Q: Any) -> Array:
@@ -104,7 +104,7 @@ class Rule(Kernel):
         return _view(self._parts()[0], X, name, done)
 
     def _entered(self, X: Any, name: str, done: Done | None) -> tuple[Any, Done]:
-        """The points as an array, where a part takes vectors, and what is known about them."""
+        """The points, as an array if a part takes vectors, and the views made so far."""
         done = {} if done is None else done
         return (_vectors(X, name, done) if self.on_vectors else rows(X)), done
 
@@ -159,7 +159,7 @@ class Constant(Kernel):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class _Commutative(Rule):
-    """Sum and product: flat, and equal whatever the order of the parts."""
+    """Sums and products: flattened, and equal whatever the order of the parts."""
 
     parts: tuple[Kernel, ...]
     sign: ClassVar[str]
@@ -324,7 +324,7 @@ class Exp(Rule):
         return np.exp(k)
 
     def feature_rows(self, P: Any) -> Array:
-        return Kernel.feature_rows(self, P)  # which refuses
+        return Kernel.feature_rows(self, P)  # raises the error
 
 
 @dataclass(frozen=True, repr=False)
@@ -443,7 +443,7 @@ class _WithNumbers(Rule):
     def prepare(self, X: Any, name: str = "X", done: Done | None = None) -> Views:
         X, done = self._entered(X, name, done)
         P = _view(self.kernel, X, name, done)
-        with np.errstate(over="ignore", invalid="ignore"):  # the diagonal will show it
+        with np.errstate(over="ignore", invalid="ignore"):  # the check of the diagonal will find it
             return Views(self._numbers(X, P), P)
 
     def _numbers(self, X: Any, P: Any) -> Array:
@@ -503,7 +503,7 @@ class Normalized(_WithNumbers):
 
 
 def horner(coefficients: Sequence[float], x: Array) -> Array:
-    """The polynomial $c_0 + c_1 x + c_2 x^2 + ...$ at every entry of x, from the inside out."""
+    """The polynomial $c_0 + c_1 x + c_2 x^2 + ...$ at every entry of x, by Horner's rule."""
     result: Any = coefficients[-1]
     for c in reversed(coefficients[:-1]):
         result = result * x + c

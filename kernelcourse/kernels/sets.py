@@ -17,7 +17,7 @@ __all__ = ["Intersection", "Subset"]
 
 @dataclass(frozen=True)
 class SetKernel(CountKernel):
-    """A kernel on sets, or lists read as sets, whose elements come from a universe where one is stated."""
+    """A kernel on sets, or lists read as sets, whose elements come from a universe if one is stated."""
 
     universe: Sequence[Hashable] | None = None
     finite_with = "universe"
@@ -53,9 +53,9 @@ class Subset(SetKernel):
     r"""$k(A, B) = 2^{|A \cap B|}$, the number of subsets that A and B share (lecture B, eq. 18).
 
     The features are $\phi_U(A) = 1$ if $U \subseteq A$, else 0, for every subset U of the universe: column j belongs to
-    the U that holds `universe[i]` where bit i of the number j is set.
+    the U that contains `universe[i]` if bit i of the number j is set.
 
-    By the rules it is a kernel too: $2^{|A \cap B|} = \exp(\log 2 \cdot |A \cap B|)$ (6.13 and 6.16).
+    It is also a kernel by the rules: $2^{|A \cap B|} = \exp(\log 2 \cdot |A \cap B|)$ (6.13 and 6.16).
 
     >>> Subset()([{1, 2, 3}], [{2, 3, 4}, {5}])
     array([[4., 1.]])
@@ -78,4 +78,4 @@ class Subset(SetKernel):
         A = count_matrix(X, universe)  # (n, u)
         U = np.arange(2 ** len(universe))[:, None] >> np.arange(len(universe)) & 1  # (2^u, u)
         shared, size = A @ U.T, U.sum(axis=1)
-        return (shared == size).astype(float)  # U is a subset of A where A holds all |U| of its elements
+        return (shared == size).astype(float)  # U is a subset of A if A contains all |U| of its elements

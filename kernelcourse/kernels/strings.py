@@ -1,7 +1,7 @@
 """Kernels on strings, and on any other sequence of symbols (B16, K11).
 
 A sequence is a string, or a tuple, list or 1-D array of hashable symbols. `Spectrum` and `Subsequence` compare strings
-of any length by what they contain; `Positions` and `Hamming` compare aligned sequences place by place.
+of any length by what they contain; `Positions` and `Hamming` compare aligned sequences position by position.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Codes = NDArray[np.int64]
 
 
 def _alphabet(alphabet: Any) -> Sequence[Hashable] | None:
-    """The alphabet as a string where its symbols are letters, which prints best, else as a tuple."""
+    """The alphabet as a string if its symbols are letters, because that prints best, else as a tuple."""
     if alphabet is None:
         return None
     letters = distinct(tuple(alphabet) if isinstance(alphabet, str) else alphabet, "alphabet")
@@ -54,8 +54,8 @@ def _few(alphabet: Sequence[Hashable], size: int) -> Sequence[Hashable]:
 class Spectrum(CountKernel):
     r"""$k(s, t) = \sum_{u \in \mathcal A^p} \#_u(s)\, \#_u(t)$, over all substrings u of length p (B16).
 
-    `alphabet` states all symbols that may occur, and with it the features: one for each of the $|\mathcal A|^p$
-    strings of that length, in the order of a dictionary. A string shorter than p has no such substring: k is 0.
+    `alphabet` lists all symbols that may occur, and thereby fixes the features: one for each of the $|\mathcal A|^p$
+    strings of that length, in alphabetical order. A string shorter than p has no such substring, so k is 0.
 
     >>> Spectrum(2)(["banana"], ["bandana", "cab"])  # ba, an, na: 1, 2, 2 times in banana
     array([[7., 0.]])
@@ -84,13 +84,13 @@ class Spectrum(CountKernel):
 class Subsequence(ObjectKernel):
     r"""$k(s, t) = \sum_{u \in \mathcal A^p} \phi_u(s)\, \phi_u(t)$, over all subsequences u of length p (B16).
 
-    Their symbols need not be neighbours, but gaps count against them: each costs the factor `decay`, $\lambda$, for
+    Their symbols need not be adjacent, but gaps are penalised: each subsequence gets a factor `decay`, $\lambda$, for
     every place from its first symbol to its last,
 
     $$\phi_u(s) = \sum_{i_1 < \dots < i_p:\ s[i] = u} \lambda^{i_p - i_1 + 1}$$
 
-    (Lodhi et al., *Text classification using string kernels*, JMLR 2002). `alphabet` states all symbols that may
-    occur, and with it the features. `.normalized()` makes long and short strings comparable.
+    (Lodhi et al., *Text classification using string kernels*, JMLR 2002). `alphabet` lists all symbols that may
+    occur, and thereby fixes the features. `.normalized()` makes long and short strings comparable.
 
     >>> k = Subsequence(2, decay=0.5)
     >>> k(["cat"], ["cart", "cat", "dog"])  # ca, at, ct
@@ -127,7 +127,7 @@ class Subsequence(ObjectKernel):
         K = np.zeros((len(X), len(Z)))
         for i, x in enumerate(X):
             s = np.array([code[symbol] for symbol in x], dtype=np.int64)
-            first = i if Z is X else 0  # of a symmetric matrix one half is enough
+            first = i if Z is X else 0  # one half of a symmetric matrix is enough
             K[i, first:] = gap_weighted(s, T[:, first:], size=self.size, decay=self.decay)
         return np.triu(K) + np.triu(K, 1).T if Z is X else K
 
@@ -141,7 +141,7 @@ class Subsequence(ObjectKernel):
 
     def _weights(self, s: Sequence[int], letters: int) -> Array:
         """The features of one string, read from left to right."""
-        # grown[q][u] is the weight of u, of q symbols, in what has been read; u is a number in base `letters`.
+        # grown[q][u] is the weight of u, which has q symbols, in what was read; u is a number in base `letters`.
         grown = [np.ones(1)] + [np.zeros(letters**q) for q in range(1, self.size + 1)]
         for a in s:
             for q in range(self.size, 0, -1):
@@ -153,7 +153,7 @@ class Subsequence(ObjectKernel):
 
 @definition
 def gap_weighted(s: Codes, T: Codes, *, size: int, decay: float) -> Array:
-    r"""`Subsequence` of the string s and every column of T, by dynamic programming.
+    r"""`Subsequence` between the string s and every column of T, by dynamic programming.
 
     $D_q[i, j]$ sums the weights of all pairs of equal subsequences of q symbols that end at $s_i$ and $t_j$:
 
@@ -182,7 +182,7 @@ def _discounted(D: Array, decay: float) -> Array:
 
 
 class Aligned(CountKernel):
-    """A kernel of what two sequences of one length have in common, position by position."""
+    """A kernel that compares two sequences of the same length position by position."""
 
     finite_with = "alphabet"
     alphabet: Sequence[Hashable] | None
@@ -208,17 +208,17 @@ class Aligned(CountKernel):
         return super().formula(X, Z)
 
     def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:
-        """The counts with a column for each symbol of the alphabet, of the first position, then of the second, ..."""
+        """The counts, with a column for each symbol of the alphabet at the first position, then at the second, ..."""
         return count_matrix(X, product(range(len(X[0])), self._stated()))
 
 
 @dataclass(frozen=True)
 class Positions(Aligned):
-    r"""$k(s, t) = \sum_i [s_i = t_i]$: in how many positions two sequences agree (K11).
+    r"""$k(s, t) = \sum_i [s_i = t_i]$: the number of positions in which two sequences agree (K11).
 
-    A function of this kernel's space adds up one effect per position; of `Positions() ** 2`, one effect for every pair
-    of positions as well, which is what proteins assembled from the blocks of several parents need. `alphabet` states
-    all symbols that may occur: with it come the features, one for each symbol at each position.
+    A function in this kernel's space adds up one effect per position; with `Positions() ** 2`, also one for every pair
+    of positions, which is what proteins assembled from the blocks of several parents need. `alphabet` lists all symbols
+    that may occur, and thereby fixes the features: one for each symbol at each position.
 
     >>> Positions()(["21311332"], ["21311332", "11111111", "22222222"])
     array([[8., 3., 2.]])
@@ -233,11 +233,11 @@ class Positions(Aligned):
 
 @dataclass(frozen=True)
 class Hamming(Aligned):
-    r"""$k(s, t) = \text{decay}^{\,d(s, t)}$, where d is the Hamming distance: how many positions differ (K11).
+    r"""$k(s, t) = \text{decay}^{\,d(s, t)}$, d being the Hamming distance, the number of positions that differ (K11).
 
     It is a product over the positions of kernels that are 1 where the symbols agree and `decay` where they differ, and
     each of those is a sum of two kernels, $\text{decay} + (1 - \text{decay})\, [s_i = t_i]$, as long as
-    $0 < \text{decay} \le 1$. So it is a kernel by the rules (6.13), (6.17) and (6.18), and of all interactions. Its
+    $0 < \text{decay} \le 1$. So it is a kernel by the rules (6.13), (6.17) and (6.18), with all interactions. Its
     features are products with one factor per position, $\sqrt{\text{decay}}$ or $\sqrt{1 - \text{decay}}\, [s_i = a]$.
 
     >>> Hamming(0.5)(["karolin"], ["karolin", "kathrin"])

@@ -28,7 +28,7 @@ def words(text: str) -> list[str]:
     """
     if not isinstance(text, str):
         raise TypeError(f"expected a text, got {type(text).__name__} {text!r:.60}")
-    # One way to write an accented letter, and one apostrophe: what looks the same is the same word.
+    # One encoding for an accented letter, and one apostrophe, so that what looks the same is the same word.
     return WORD.findall(unicodedata.normalize("NFC", text.lower()).replace("\u2019", "'"))
 
 
@@ -36,7 +36,7 @@ def words(text: str) -> list[str]:
 class BagOfWords(CountKernel):
     r"""$k(d, d') = \sum_w \#_w(d)\, \#_w(d')$, where $\#_w(d)$ is how often the word w occurs in d (B16).
 
-    With a `vocabulary` all other words are passed over, and its words are the features.
+    With a `vocabulary`, all other words are ignored, and its words are the features.
 
     >>> BagOfWords()(["the cat sat on the mat"], ["The cat!", "A dog."])
     array([[3., 0.]])
@@ -61,10 +61,10 @@ class BagOfWords(CountKernel):
 
 @dataclass(frozen=True, repr=False)
 class TfIdf(CountKernel):
-    r"""$k(d, d') = \sum_w \text{idf}_w^2\, \#_w(d)\, \#_w(d')$: words that few documents hold weigh more (B16).
+    r"""$k(d, d') = \sum_w \text{idf}_w^2\, \#_w(d)\, \#_w(d')$: words that few documents contain weigh more (B16).
 
     `TfIdf.fit(documents)` weighs the words by $\text{idf}_w = 1 + \log\frac{1 + n}{1 + n_w}$, where $n_w$ of the n
-    documents hold w. A word without a weight is passed over, and the words with a weight are the features.
+    documents contain w. A word without a weight is ignored, and the words with a weight are the features.
     `.normalized()` makes long and short documents comparable.
 
     >>> k = TfIdf.fit(["the cat", "the dog"])
@@ -115,7 +115,7 @@ class TfIdf(CountKernel):
 
 
 def _require_word(word: Any, name: str) -> None:
-    """Refuse what `words` never gives: it would silently count as 0."""
+    """Refuse what `words` never returns, because it would silently count as 0."""
     if not isinstance(word, str):
         raise TypeError(f"{name} must be a word, got {word!r:.60}")
     if words(word) != [word]:

@@ -1,4 +1,4 @@
-"""Kernels on vectors: each is its parameters and one formula."""
+"""Kernels on vectors: each consists of its parameters and one formula."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class DotProduct(VectorKernel):
-    r"""A kernel that depends on $s = x^\top x'$ only; a subclass gives `profile(s)`.
+    r"""A kernel that depends only on $s = x^\top x'$; a subclass defines `profile(s)`.
 
     Not every profile makes a kernel: power series with non-negative coefficients do (rule 6.15).
 
@@ -35,7 +35,7 @@ class DotProduct(VectorKernel):
     """
 
     def profile(self, s: Array) -> Array:
-        """k as a function of the inner product, for an array of them, which it may change."""
+        """k as a function of the inner product, for an array of inner products, which it may overwrite."""
         raise NotImplementedError
 
     def formula(self, X: Array, Z: Array) -> Array:
@@ -103,7 +103,7 @@ class Bilinear(VectorKernel):
     def diagonal(self, X: Array) -> Array:
         A = np.array(self.A)
         norms, terms = (np.einsum("ij,ij->i", Y @ B, Y) for Y, B in ((X, A), (np.abs(X), np.abs(A))))
-        lost = norms <= 16 * np.finfo(float).eps * terms  # in the rounding of the terms that they are sums of
+        lost = norms <= 16 * np.finfo(float).eps * terms  # in the rounding errors of the terms in these sums
         return np.where(lost & np.isfinite(terms), 0.0, norms)
 
     def feature_rows(self, X: Array) -> Array:
@@ -118,8 +118,8 @@ class Bilinear(VectorKernel):
 class Polynomial(VectorKernel):
     r"""$k(x, x') = (x^\top x' + \text{offset})^p$ (lecture S; offset 0 gives lecture B's $(x^\top x')^p$).
 
-    Its features are all monomials of degree up to p (of degree exactly p where the offset is 0), each with the square
-    root of its multinomial coefficient.
+    Its features are all monomials of degree up to p (of degree exactly p if the offset is 0), each with the weight that
+    `monomials` gives it.
 
     >>> Polynomial(2)([[1.0, 2.0]], [[3.0, 4.0]])
     array([[144.]])
@@ -151,7 +151,7 @@ class Polynomial(VectorKernel):
 
 @dataclass(frozen=True)
 class Cosine(VectorKernel):
-    r"""$k(x, x') = x^\top x' / (\lVert x\rVert\, \lVert x'\rVert)$: the linear kernel normalised; 0 at the origin.
+    r"""$k(x, x') = x^\top x' / (\lVert x\rVert\, \lVert x'\rVert)$: the normalised linear kernel; 0 at the origin.
 
     >>> Cosine()([[1.0, 0.0]], [[3.0, 3.0]]).round(4)
     array([[0.7071]])
@@ -172,7 +172,7 @@ class Cosine(VectorKernel):
 
 
 class Radial(VectorKernel):
-    r"""A kernel of $r = \lVert x - x' \rVert$ with $k(x, x) = 1$; a subclass gives `profile(r)`.
+    r"""A kernel that depends only on $r = \lVert x - x' \rVert$, with $k(x, x) = 1$; a subclass defines `profile(r)`.
 
     >>> class Triangle(Radial):  # a kernel on the line
     ...     def profile(self, r):
@@ -186,7 +186,7 @@ class Radial(VectorKernel):
     stationary = radial = True
 
     def profile(self, r: Array) -> Array:
-        """k as a function of the distance, for an array of them, which it may change."""
+        """k as a function of the distance, for an array of distances, which it may overwrite."""
         raise NotImplementedError
 
     @definition
@@ -245,12 +245,12 @@ class Gaussian(Stationary):
 
     @property
     def h(self) -> float:
-        """Lecture K's bandwidth of this kernel."""
+        """This kernel's bandwidth in the notation of lecture K."""
         return sqrt(2) * self.sigma
 
     @property
     def gamma(self) -> float:
-        """Lecture H's parameter of this kernel."""
+        """This kernel's parameter in the notation of lecture H."""
         return 1 / (2 * self.sigma**2)
 
     @definition
@@ -259,7 +259,7 @@ class Gaussian(Stationary):
         return np.exp(-squared_distances(X, Z) / (2 * sigma**2))
 
     def feature_rows(self, X: Array) -> Array:
-        raise NoFiniteFeatureMap(f"{self!r} has no finite feature map, but truncated_gaussian has its first features")
+        raise NoFiniteFeatureMap(f"{self!r} has no finite feature map, but truncated_gaussian gives its first features")
 
 
 @dataclass(frozen=True)
@@ -285,8 +285,8 @@ class RationalQuadratic(Stationary):
 class Matern(Stationary):
     r"""$k = \frac{2^{1-\nu}}{\Gamma(\nu)} s^\nu K_\nu(s)$ with $s = \sqrt{2\nu}\,r/\text{length}$.
 
-    `nu` sets how often a function of the kernel's space can be differentiated: 1/2 gives $\exp(-r/\text{length})$,
-    which has a kink at 0, and as it grows the kernel tends to `Gaussian(length)`.
+    `nu` sets how often a function in the kernel's space can be differentiated: 1/2 gives $\exp(-r/\text{length})$,
+    which has a kink at 0, and as `nu` grows, the kernel tends to `Gaussian(length)`.
 
     >>> Matern(1.0, nu=1.5)([[0.0]], [[1.0]]).round(4)
     array([[0.4834]])
@@ -355,7 +355,7 @@ class Laplacian(Stationary):
 
     @property
     def h(self) -> float:
-        """Lecture K's bandwidth of this kernel."""
+        """This kernel's bandwidth in the notation of lecture K."""
         return self.length
 
     @definition
@@ -389,7 +389,7 @@ class Periodic(Stationary):
 
 
 class Falling(NamedTuple):
-    """A distance of the inputs along which a kernel falls."""
+    """A distance between inputs with which a kernel falls."""
 
     metric: str  # "euclidean" or "cityblock"
     parts: tuple[On, ...] = ()  # which columns count, first to last
@@ -402,10 +402,10 @@ class Falling(NamedTuple):
 
 
 def falling(kernel: Any) -> Falling | None:
-    """The distance along which k falls, if there is one: then neighbours in feature space are those in input space.
+    """The distance with which k falls, if any: then neighbours in feature space are neighbours in input space.
 
-    Kernel values do not tell far points apart where they underflow, distances do. Known for exact types only: a
-    subclass may compute anything.
+    Where kernel values underflow, they no longer tell far points apart, but distances do. Only exact types are known,
+    because a subclass may compute anything.
     """
     kind = type(kernel)
     if kind in (Gaussian, RationalQuadratic, Matern):

@@ -158,7 +158,7 @@ def test_counts_that_are_no_mapping_are_refused():
         def counts(self, obj):
             return list(obj)
 
-    with pytest.raises(TypeError, match=r"X\[0\]: counts\(\) must give a Counter"):
+    with pytest.raises(TypeError, match=r"X\[0\]: counts\(\) must return a Counter"):
         Forgetful()(["ab"])
 
 
@@ -279,8 +279,8 @@ def test_a_universe_keeps_its_order_and_a_set_is_sorted():
 @pytest.mark.parametrize(
     ("universe", "error", "message"),
     [
-        ([1, 2, 1], ValueError, "universe must hold different values, but 1 comes twice"),
-        ([2, 1, 1], ValueError, "but 1 comes twice"),
+        ([1, 2, 1], ValueError, "universe must hold different values, but 1 appears twice"),
+        ([2, 1, 1], ValueError, "but 1 appears twice"),
         ([], ValueError, "universe is empty"),
         ("abc", TypeError, "universe must be a list, got str 'abc'"),
         (3, TypeError, "universe must be a list, got int 3"),
@@ -399,7 +399,7 @@ def test_sequences_that_are_not_aligned_are_refused(k):
         (lambda: Spectrum(0), ValueError, "size must be a whole number >= 1"),
         (lambda: Spectrum(2.5), TypeError, "size must be a whole number"),
         (lambda: Spectrum(2, alphabet=""), ValueError, "alphabet is empty"),
-        (lambda: Spectrum(2, alphabet="aba"), ValueError, "'a' comes twice"),
+        (lambda: Spectrum(2, alphabet="aba"), ValueError, "'a' appears twice"),
         (lambda: Subsequence(2, 0), ValueError, "decay must be a finite number > 0"),
         (lambda: Subsequence(2, 1.5), ValueError, r"decay must be in \(0, 1\], got 1.5"),
         (lambda: Subsequence(0.5, 2), ValueError, r"decay must be in \(0, 1\], got 2"),
@@ -608,7 +608,7 @@ def test_a_label_cannot_pass_for_a_refined_one():
         ((RING, 3), TypeError, "expected a string or a list of symbols, got int 3"),
         ((RING, [1, 2, 3, float("nan")]), ValueError, "NaN cannot be counted"),
         ((RING, [1, 2, 3, [4]]), TypeError, r"list \[4\] cannot be counted"),
-        ((RING, [1, 2, 3, 4j]), TypeError, "a label must be a string, a number or a tuple of such, got complex"),
+        ((RING, [1, 2, 3, 4j]), TypeError, "a label must be a string, a number or a tuple of these, got complex"),
         ("graph", ValueError, "the adjacency matrix must hold numbers"),
     ],
     ids=lambda value: str(value)[:20].replace("\n", ""),

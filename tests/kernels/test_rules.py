@@ -327,7 +327,7 @@ def test_a_norm_below_rounding_is_none():
     ],
 )
 def test_a_function_of_all_points_together_is_refused(map_of_all, rule):
-    with pytest.raises(ValueError, match="gives a point one value by itself and another among other points"):
+    with pytest.raises(ValueError, match="gives a point one value alone and another among other points"):
         rule(map_of_all)(X)
 
 
