@@ -88,7 +88,7 @@ def _parents(letters: str) -> dict[str, str]:
 
 
 ROW = re.compile(r"([0-9A-Za-z]{8}) (\S+)(?: (train|test))?", re.IGNORECASE)
-EXPECTED = "expected eight digits or letters, a temperature in degrees Celsius, 'train' or 'test' in all rows or none"
+EXPECTED = "expected eight digits or letters, a temperature in degrees Celsius, and 'train' or 'test' in all or none"
 
 
 def _number(field: str) -> float:

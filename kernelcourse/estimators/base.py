@@ -2,7 +2,7 @@
 
 An estimator is a shell, a dataclass with its parameters as fields. `fit` checks and prepares the data once, calls a
 pure function of `kernelcourse.algorithms` and stores what that returns in names that end in an underscore. `predict`
-reads those and nothing else: a parameter that is set later takes effect with the next `fit`. Every class is abstract,
+reads those and nothing else: a parameter that is set later takes effect at the next `fit`. Every class is abstract,
 or final: a method that fits in another way is another class.
 """
 
@@ -30,13 +30,13 @@ class NotFittedError(ValueError, AttributeError):
 
 
 class Estimator(metaclass=ABCMeta):
-    """Parameters by name, fitted attributes by underscore."""
+    """Parameters are fields; the names of fitted attributes end in an underscore."""
 
     kind: ClassVar[str]  # "classifier" or "regressor"
-    kernel_: Kernel  # the one that it was fitted with, where it has one
-    X_: Any  # and the training points
-    f_: Expansion  # what it learned, where that is a sum over the training points
-    _agreement: Callable[[Any, Any], float]  # the score of predictions, after the targets
+    kernel_: Kernel  # the kernel that it was fitted with, if any
+    X_: Any  # the training points
+    f_: Expansion  # what it learned, if that is a sum over the training points
+    _agreement: Callable[[Any, Any], float]  # the score, from the targets and the predictions
 
     @abstractmethod
     def fit(self, X: Any, y: Any) -> Self:
@@ -60,7 +60,7 @@ class Estimator(metaclass=ABCMeta):
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name; `deep` adds those of a kernel, as `kernel__sigma`, or `kernel__0__c` of a sum."""
+        """The parameters by name; `deep` adds those of a kernel, as `kernel__sigma`, or `kernel__0__c` for a sum."""
         params = {name: getattr(self, name) for name in self._parameter_names()}
         if deep:
             for name, value in list(params.items()):
@@ -68,8 +68,8 @@ class Estimator(metaclass=ABCMeta):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name. Kernels are immutable: `kernel__sigma=2` puts a changed copy in place."""
-        changed: dict[str, Any] = {}  # all are checked before one is set
+        """Set parameters by name. Kernels are immutable: `kernel__sigma=2` puts a changed copy in its place."""
+        changed: dict[str, Any] = {}  # all are checked before any is set
         # Whole kernels first, so that set_params(kernel=..., kernel__sigma=...) means what it says.
         for name, value in sorted(params.items(), key=lambda item: item[0].count("__")):
             owner, _, field = name.partition("__")
@@ -104,7 +104,7 @@ class Estimator(metaclass=ABCMeta):
         )
 
     def _training_points(self, X: Any) -> Any:
-        """The points of a fit, checked: a copy, as what the user does to X later must not change the predictions."""
+        """A checked copy of the training points: what the user does to X later must not change the predictions."""
         if "kernel" not in self._parameter_names():
             return self._with_columns(X, self._points(X).copy())
         self.kernel_ = a_kernel(self.kernel, "kernel")  # type: ignore[attr-defined]
@@ -112,7 +112,7 @@ class Estimator(metaclass=ABCMeta):
         return self.X_
 
     def _prepared_points(self, X: Any) -> Any:
-        """The points of a fit as the kernel's formula takes them."""
+        """The training points as the kernel's formula takes them."""
         X = self._training_points(X)
         return self.kernel_.prepare(X)
 
@@ -204,10 +204,10 @@ def a_kernel(value: Any, name: str) -> Kernel:
 
 
 def one_column(y: Any) -> Any:
-    """Targets as an array; a column of them, as a data frame gives, as a vector, with a warning."""
+    """Targets as an array; a single column, as in a data frame, becomes a vector, with a warning."""
     array = np.asarray(y)
     if array.dtype.kind in "US" and isinstance(y, (list, tuple)) and not all(isinstance(v, (str, bytes)) for v in y):
-        raise ValueError("y holds labels of different kinds, text and others: labels such as 1 and '1' would be one")
+        raise ValueError("y holds labels of different kinds, text and others: labels such as 1 and '1' would be merged")
     if array.ndim != 2 or array.shape[1] != 1:
         return array
     advice = "Please change the shape of y to (n_samples,), for example using ravel()."
@@ -217,19 +217,19 @@ def one_column(y: Any) -> Any:
 
 
 def with_constant(K: Array, offset: str) -> Array:
-    """K, or for a penalised offset that of the kernel k + 1, in its place."""
+    """K, or for a penalised offset the Gram matrix of k + 1, computed in place."""
     if offset == "penalised":
         K += 1.0
     return K
 
 
 def constant_of(weights: Array, offset: str) -> Any:
-    r"""The b of $\sum_i w_i (k(x_i, x) + 1) = \sum_i w_i k(x_i, x) + b$; 0 where k is alone."""
+    r"""The b of $\sum_i w_i (k(x_i, x) + 1) = \sum_i w_i k(x_i, x) + b$; 0 without the 1."""
     return weights.sum(axis=0) if offset == "penalised" else 0.0
 
 
 def gram(kernel: Kernel, P: Any) -> Array:
-    """The Gram matrix of prepared points, which is ours to change."""
+    """The Gram matrix of prepared points, which the caller may overwrite."""
     with np.errstate(over="ignore", invalid="ignore"):
         K = kernel.formula(P, P)
         # By Cauchy-Schwarz no entry exceeds the diagonal: checking n values covers all n * n.
@@ -238,7 +238,7 @@ def gram(kernel: Kernel, P: Any) -> Array:
 
 
 def prepared(kernel: Kernel, X: Any, name: str = "X") -> Any:
-    """Points as the kernel's formula takes them, none of which has a value too large for a float."""
+    """Points as the kernel's formula takes them, checked for values too large for a float."""
     P = kernel.prepare(X, name)
     kernel._finite_diagonal(P, name)
     return P
@@ -246,10 +246,10 @@ def prepared(kernel: Kernel, X: Any, name: str = "X") -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    r"""$f(x) = \sum_i w_i\, k(x_i, x)$: what a kernel method has learned, and all that it needs for predicting."""
+    r"""$f(x) = \sum_i w_i\, k(x_i, x)$: what a kernel method has learned, and all that it needs to predict."""
 
     kernel: Kernel
-    points: Any  # prepared; those with a weight
+    points: Any  # prepared points with non-zero weights
     weights: Array  # (m,), or (m, k) for k functions
 
     @classmethod
@@ -284,7 +284,7 @@ class Regressor(Estimator):
         if len(y) == 1:
             raise ValueError("R² of one point is undefined: score more points, or state metric=mean_squared_error")
         residual = float(((y - prediction) ** 2).sum())
-        if np.ptp(y) == 0:  # then R² is undefined; scikit-learn's answer
+        if np.ptp(y) == 0:  # R² is undefined; this is scikit-learn's answer
             return 1.0 if residual == 0 else 0.0
         return 1.0 - residual / float(((y - y.mean()) ** 2).sum())
 
@@ -294,7 +294,7 @@ class Classifier(Estimator):
 
     kind = "classifier"
     classes_: Any
-    decision_function: Callable[[Any], Array]  # of a classifier that computes a number first: see `predict`
+    decision_function: Callable[[Any], Array]  # if a classifier computes scores first: see `predict`
 
     def _encode(self, y: Any, n: int) -> Any:
         """The labels as class numbers 0..k-1; `classes_` keeps the labels themselves."""
@@ -320,7 +320,7 @@ class Classifier(Estimator):
         return one_against_rest(self._encode(y, n), len(self.classes_))
 
     def predict(self, X: Any) -> Any:
-        """The label of each point: by the sign of its decision value, or the class with the largest of several."""
+        """The label of each point, by the sign of its decision value or by the largest of several."""
         return self._decide(self.decision_function(X))
 
     def _decide(self, scores: Array) -> Any:
@@ -334,7 +334,7 @@ class Classifier(Estimator):
 
 
 class ProbabilisticClassifier(Classifier):
-    """A classifier with probabilities: of one against the rest, scaled to sum to 1, or by a `softmax` of its scores."""
+    """A classifier with probabilities: one against the rest, scaled to sum to 1, or a `softmax` of its scores."""
 
     softmax: ClassVar[bool] = False
 
@@ -343,7 +343,7 @@ class ProbabilisticClassifier(Classifier):
         return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> Array:
-        """The logarithms of `predict_proba`, accurate also where a probability is too small for a float."""
+        """The logarithms of `predict_proba`, accurate even where a probability is too small for a float."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return -np.logaddexp(0, np.column_stack([scores, -scores]))  # log s(z) = -log(1 + exp(-z))
@@ -358,7 +358,7 @@ def one_against_rest(codes: Any, n_classes: int) -> list[Any]:
 
 
 def one_against_one(codes: Any, n_classes: int) -> list[tuple[Any, Any]]:
-    """For each pair of classes the rows of its points, and their signs: +1 for the later class."""
+    """For each pair of classes, the rows of its points and their signs: +1 for the later class."""
     pairs = [(np.flatnonzero((codes == i) | (codes == j)), j) for i, j in combinations(range(n_classes), 2)]
     return [(rows, np.where(codes[rows] == j, 1.0, -1.0)) for rows, j in pairs]
 
@@ -366,7 +366,7 @@ def one_against_one(codes: Any, n_classes: int) -> list[tuple[Any, Any]]:
 def votes(scores: Array, n_classes: int) -> Array:
     """From one score per pair of classes, (n, pairs), how many pairs each class wins, (n, classes).
 
-    Less than half a vote goes by the sums of the scores, and decides between classes with as many wins.
+    A fraction of a vote, below one half, follows from the sums of the scores and breaks ties.
     """
     wins, sums = np.zeros((2, len(scores), n_classes))
     for (i, j), score in zip(combinations(range(n_classes), 2), scores.T, strict=True):

@@ -81,7 +81,7 @@ class KernelPerceptron(Classifier):
 
     `offset` is "none" or "penalised" (the kernel $k + 1$: one more feature, as in `Perceptron`).
     Fitted, with one entry for each one-against-rest problem: `c_` (the signed counts $\alpha_i y_i$), `b_`,
-    `mistakes_`, `epochs_`, `separated_`; `X_` are the training points.
+    `mistakes_`, `epochs_`, `separated_`; `X_` holds the training points.
 
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [-1, -1, 1, 1]
     >>> KernelPerceptron(Gaussian(0.5)).fit(X, y).predict(X)
@@ -116,14 +116,14 @@ class KernelPerceptron(Classifier):
 
 @definition
 def nearest_points(X: Array, Z: Array, kappa: int, metric: str) -> NDArray[np.intp]:
-    r"""For each $x_i$ the indices of its `kappa` nearest $z_j$, the nearest first; equally near ones stay in order."""
+    r"""For each $x_i$, the indices of its `kappa` nearest $z_j$, nearest first; ties stay in order."""
     distances = squared_distances if metric == "euclidean" else absolute_distances
     return neighbors.nearest(distances(X, Z), kappa)
 
 
 @definition
 def labels_in_feature_space(kernel: Kernel, P: Any, Q: Any, labels: Any, kappa: int) -> Any:
-    """The label that most of the `kappa` nearest points of Q in feature space have, for each point of P."""
+    """For each point of P, the most common label of its `kappa` nearest points of Q in feature space."""
     return neighbors.kernel_neighbors(kernel.formula(P, Q), kernel.diagonal(P), kernel.diagonal(Q), labels, kappa=kappa)
 
 
@@ -131,8 +131,8 @@ def labels_in_feature_space(kernel: Kernel, P: Any, Q: Any, labels: Any, kappa: 
 class KernelNeighbors(Classifier):
     r"""Kernel $\kappa$-nearest neighbours (lecture I, algorithm 2).
 
-    Of points at equal distance the one that came first counts as nearer; of classes with equally many votes the one
-    with the nearest neighbour wins. Fitted: `X_`, `codes_`, and `points_`, the training points as they are compared.
+    Of points at equal distance, the first counts as nearer; of classes with equally many votes, the class of the
+    nearest neighbour wins. Fitted: `X_`, `codes_`, and `points_`, the training points as they are compared.
 
     >>> KernelNeighbors(kappa=1).fit([[0.0], [5.0]], ["a", "b"]).predict([[1.0]])
     array(['a'], dtype='<U1')
@@ -142,7 +142,7 @@ class KernelNeighbors(Classifier):
     kappa: int = 3
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Keep the points: nothing is learned."""
+        """Store the points; nothing is learned."""
         X = self._training_points(X)
         self.kappa_ = whole(self.kappa, "kappa", at_least=1)
         if self.kappa_ > len(X):
@@ -156,11 +156,11 @@ class KernelNeighbors(Classifier):
         return self.kernel_.prepare(X) if self._distance is None else self._distance.inputs(X)
 
     def predict(self, X: Any) -> Any:
-        """The label that most of the nearest neighbours have."""
+        """The most common label of the nearest neighbours."""
         P = self._compared(self._test_points(X))
         if self._distance is None:
             codes = labels_in_feature_space(self.kernel_, P, self.points_, self.codes_, self.kappa_)
-        else:  # kernel values do not tell far points apart where they underflow, distances do
+        else:  # where kernel values underflow, only distances tell far points apart
             codes = neighbors.vote(self.codes_[nearest_points(P, self.points_, self.kappa_, self._distance.metric)])
         return self.classes_[codes]
 
@@ -169,10 +169,10 @@ class KernelNeighbors(Classifier):
 class LogisticRegression(ProbabilisticClassifier):
     r"""Logistic regression, $P(y = 1 \mid x) = s(w^\top x)$, with $\frac{\text{ridge}}{2} \lVert w\rVert^2$.
 
-    More than two classes: one against the rest, the probabilities scaled to sum to 1. `offset` is "penalised" (one more
-    feature, always 1, whose weight is penalised too, lecture S) or "none". With the same `ridge` and `offset` it is
-    `KernelLogisticRegression(Linear())` for two classes, not for more: that one is a softmax, as `SoftmaxRegression`.
-    And the default `offset` is "penalised" here, "none" there. Fitted: `w_`.
+    More than two classes are fitted one against the rest, with probabilities scaled to sum to 1. `offset` is
+    "penalised" (one more feature, always 1, with a penalised weight, lecture S) or "none". With the same `ridge` and
+    `offset`, it equals `KernelLogisticRegression(Linear())` for two classes, but not for more: that is a softmax, like
+    `SoftmaxRegression`. The default `offset` is "penalised" here and "none" there. Fitted: `w_`.
 
     >>> model = LogisticRegression(ridge=0.1, offset="none").fit([[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1])
     >>> model.predict_proba([[0.0]])
@@ -183,7 +183,7 @@ class LogisticRegression(ProbabilisticClassifier):
     offset: str = "penalised"
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Newton's method to a gradient of 1e-8."""
+        """Minimise by Newton's method, to a gradient of 1e-8."""
         ridge = real(self.ridge, "ridge", above=0)
         self.offset_ = offset_word(self.offset, ONE_MORE_FEATURE, true="penalised")
         Phi = _with_ones(self._training_points(X), self.offset_)
@@ -203,13 +203,13 @@ class LogisticRegression(ProbabilisticClassifier):
 @dataclass(eq=False, repr=False)
 class KernelLogisticRegression(ProbabilisticClassifier):
     r"""Kernel logistic regression: $P(y = 1 \mid x) = s(\sum_i a_i k(x_i, x))$ (lecture S), with the penalty
-    $\frac{\text{ridge}}{2} a^\top K a$. More than two classes: softmax.
+    $\frac{\text{ridge}}{2} a^\top K a$. For more than two classes, it uses softmax.
 
-    `offset` is "none" or "penalised" (the kernel $k + 1$). With `Linear()` and the same `ridge` and `offset` it is
+    `offset` is "none" or "penalised" (the kernel $k + 1$). With `Linear()` and the same `ridge` and `offset` it equals
     `LogisticRegression` for two classes and `SoftmaxRegression` for more; their default `offset` is "penalised".
 
     Fitted by Newton's method to a gradient of 1e-8: `a_`, (n,) or (n, k), `b_` and `X_`. Gradient descent as in the
-    lecture reaches the same weights, later: `logistic_gradient_descent`, `logistic_sgd`.
+    lecture reaches the same weights more slowly: `logistic_gradient_descent`, `logistic_sgd`.
 
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
     >>> KernelLogisticRegression(Gaussian(0.5), ridge=0.1).fit(X, y).predict_proba(X)[:, 1].round(1)
@@ -255,7 +255,7 @@ class SoftmaxRegression(ProbabilisticClassifier):
     softmax = True
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Newton's method to a gradient of 1e-8."""
+        """Minimise by Newton's method, to a gradient of 1e-8."""
         ridge = real(self.ridge, "ridge", above=0)
         self.offset_ = offset_word(self.offset, ONE_MORE_FEATURE, true="penalised")
         Phi = _with_ones(self._training_points(X), self.offset_)
@@ -264,7 +264,7 @@ class SoftmaxRegression(ProbabilisticClassifier):
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """One score per class; for two classes the difference, which is the log-odds."""
+        """One score per class; for two classes, their difference, the log-odds."""
         scores = _with_ones(self._test_points(X), self.offset_) @ self.W_
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
@@ -282,16 +282,16 @@ class KernelSVM(Classifier):
     $$\min_f\ \tfrac1n \sum_i \max(0, 1 - y_i f(x_i)) + \lambda \lVert f\rVert^2 .$$
 
     `lam` is lecture K's $\lambda$; the usual C is $1/(2n\lambda)$. `offset` is "none", "penalised" (the kernel
-    $k + 1$) or "free" (the b of lecture I, which costs nothing). The solver stops at the relative duality gap `gap`:
-    the objective is at most that share above the smallest. The default is about what libsvm's leads to; `gap=1e-9` has
-    the weights to many digits.
+    $k + 1$) or "free" (the b of lecture I, which is not penalised). The solver stops at the relative duality gap `gap`:
+    the objective is at most that fraction above its minimum. The default is about what libsvm's default
+    leads to; `gap=1e-9` gives the weights to many digits.
 
-    More than two classes: `multiclass="ovo"` solves one problem for each pair of classes, on their points alone and
-    with the same C, and the class that wins most pairs is predicted; "ovr" solves one problem for each class against
-    the rest, and the largest score wins.
+    For more than two classes, `multiclass="ovo"` solves one problem for each pair of classes, on their points alone and
+    with the same C, and predicts the class that wins most pairs; "ovr" solves one problem for each class against the
+    rest, and the largest score wins.
 
     Fitted, with one entry for each of these problems: `c_` (the signed weights $\alpha_i y_i$), `b_`, `gap_`;
-    `support_` are the indices of the points with a non-zero weight in any of them, `X_` the training points.
+    `support_` holds the indices of the points with a non-zero weight in any of them, `X_` the training points.
 
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [-1, -1, 1, 1]
     >>> KernelSVM(Gaussian(0.5), lam=0.01).fit(X, y).predict(X)
@@ -323,14 +323,14 @@ class KernelSVM(Classifier):
         return self
 
     def _svm_problems(self, codes: Any) -> list[svm.Problem]:
-        """For each problem its rows and signs; fixes how the scores will be read."""
+        """The rows and signs of each problem; also sets how the scores will be read."""
         self.multiclass_ = choice(self.multiclass, "multiclass", ("ovo", "ovr"))
         if len(self.classes_) > 2 and self.multiclass_ == "ovo":
             return one_against_one(codes, len(self.classes_))
         return [(np.arange(len(codes)), signs) for signs in one_against_rest(codes, len(self.classes_))]
 
     def decision_function(self, X: Any) -> Array:
-        r"""$\sum_i \alpha_i y_i k(x_i, x) + b$; of more than two classes one number each, see `votes`."""
+        r"""$\sum_i \alpha_i y_i k(x_i, x) + b$; for more than two classes, one number per class: see `votes`."""
         return self._scored(self._expanded(X) + self.b_)
 
     def _scored(self, scores: Array) -> Array:

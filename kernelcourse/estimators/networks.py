@@ -24,7 +24,7 @@ class MLP(ProbabilisticClassifier):
     r"""A multilayer perceptron that classifies: softmax and cross-entropy, trained by SGD (lectures H6, H7).
 
     `hidden` lists the sizes of the hidden layers; `hidden=()` is softmax regression. Inputs are scaled to mean 0 and
-    variance 1, so that one `step` suits most data; one that is too large raises `TrainingDiverged`.
+    variance 1, so that one `step` suits most data; a step that is too large raises `TrainingDiverged`.
     Fitted: `network_`, `losses_`; `features(X)` is the last hidden layer.
 
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], ["same", "same", "other", "other"]
@@ -64,7 +64,7 @@ class MLP(ProbabilisticClassifier):
         return mlp.forward(self.network_, (X - self.mean_) / self.scale_)
 
     def decision_function(self, X: Any) -> Array:
-        """The outputs before the softmax; for two classes their difference, the log-odds."""
+        """The outputs before the softmax; for two classes, their difference, the log-odds."""
         Z = self._layers(X)[-1]
         return Z[:, 1] - Z[:, 0] if Z.shape[1] == 2 else Z
 
@@ -73,9 +73,9 @@ class MLP(ProbabilisticClassifier):
         return self._layers(X)[-2]
 
     def kernel(self) -> Kernel:
-        r"""The learned kernel, $k(x, x') = \phi(x)^\top \phi(x')$, for any other method of the library (lecture H9).
+        r"""The learned kernel, $k(x, x') = \phi(x)^\top \phi(x')$, for any other method in the library (lecture H9).
 
-        It stays as it is when the network is trained again.
+        It does not change when the network is trained again.
         """
         self._require_fitted()
         return Linear().after(copy(self).features)

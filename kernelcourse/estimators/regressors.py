@@ -21,9 +21,9 @@ __all__ = ["KernelRidge", "Parts", "RegularizationNetwork", "Ridge", "Semiparame
 class Ridge(Regressor):
     r"""Ridge regression in feature space: $w = (\text{ridge}\, I + \Phi^\top\Phi)^{-1} \Phi^\top t$ (lecture B, eq. 5).
 
-    `phi` maps n points to the (n, M) design matrix, for example `lambda X: monomials(X, 3)`; None is $\phi(x) = x$.
+    `phi` maps n points to the (n, M) design matrix, for example `lambda X: monomials(X, 3)`; None means $\phi(x) = x$.
     `offset` is "none", "penalised" (lecture S: X and t are centred, and one more feature, 1, is penalised like every
-    other) or "free" (a bias that costs nothing, the b of lecture I). Fitted: `w_`, `b_` (0 without an offset).
+    other) or "free" (a bias without penalty, the b of lecture I). Fitted: `w_`, `b_` (0 without an offset).
 
     >>> Ridge(ridge=5.0).fit([[1.0], [2.0]], [3.0, 6.0]).predict([[3.0]])
     array([4.5])
@@ -66,9 +66,9 @@ class Ridge(Regressor):
 class KernelRidge(Regressor):
     r"""Ridge regression in the dual: $a = (K + \text{ridge}\, I)^{-1} t$, $y(x) = k(x)^\top a$ (lecture B, eq. 10, 11).
 
-    The same predictions as `Ridge` with the kernel's features, from an n x n system. `ridge` is what is added to the
+    It predicts the same as `Ridge` with the kernel's features, from an n x n system. `ridge` is what is added to the
     diagonal: $\lambda$ in lectures B and S, $n\lambda$ in lecture K, $\ell\gamma$ in lecture I. `offset` is "none",
-    "penalised" (the constant kernel 1 added, t centred, and X too where points are vectors) or "free". Fitted: `a_`,
+    "penalised" (the constant kernel 1 is added, and t is centred, X too if points are vectors) or "free". Fitted: `a_`,
     `b_`, `X_`.
 
     >>> KernelRidge(Linear(), ridge=5.0).fit([[1.0], [2.0]], [3.0, 6.0]).predict([[3.0]])
@@ -146,7 +146,7 @@ class SemiparametricRidge(Regressor):
     $$f(x) = \sum_i a_i k(x_i, x) + \sum_i a_i k_p(x_i, x) = f_{np}(x) + w^\top \phi_p(x).$$
 
     Lecture K's $c_1, c_2$ are factors of the kernels: `SemiparametricRidge(c1 * Gaussian(1.0), c2 * Linear())`.
-    Fitted: `a_`, `X_`, and the parametric weights `w_` where that kernel has finite features.
+    Fitted: `a_`, `X_`, and the parametric weights `w_` if that kernel has finite features.
 
     >>> model = SemiparametricRidge(0.1 * Gaussian(1.0), Linear(), ridge=0.1).fit([[1.0], [2.0]], [3.0, 6.0])
     >>> model.parts([[30.0]]).nonparametric.round(6)
@@ -180,7 +180,7 @@ class SemiparametricRidge(Regressor):
         return algorithms.primal_from_dual(self._parametric_f.weights, Phi)
 
     def parts(self, X: Any) -> Parts:
-        """The prediction, and its non-parametric and parametric part."""
+        """The prediction, and its non-parametric and parametric parts."""
         X = self._test_points(X)
         nonparametric, parametric = self._nonparametric_f(X), self._parametric_f(X)
         return Parts(nonparametric + parametric, nonparametric, parametric)

@@ -1,6 +1,6 @@
 r"""Row blocks: products with a Gram matrix that is never formed, in memory that does not depend on n.
 
-`memory` is a number of bytes. It bounds what one block of rows takes, its temporaries included; what a method keeps
+`memory` is a number of bytes. It bounds what one block of rows takes, including its temporaries; what a method keeps
 for itself (an m x m matrix, a vector of n weights) comes on top.
 """
 
@@ -24,16 +24,16 @@ _COPIES = 4  # arrays of a block's size that a kernel's formula may hold at once
 
 
 def row_bytes(columns: int) -> int:
-    """The bytes that a row of `columns` kernel values takes, the temporaries of a formula included."""
+    """The bytes that a row of `columns` kernel values takes, including the temporaries of a formula."""
     return 8 * columns * _COPIES
 
 
 def block_rows(columns: int, *, memory: int = MEMORY) -> int:
-    """How many rows of `columns` kernel values a block has."""
+    """The number of rows of `columns` kernel values in a block."""
     memory = whole(memory, "memory", at_least=1)
     row = row_bytes(columns)
     if memory < row:
-        raise ValueError(f"memory must be at least {row} bytes, room for one row of {columns} values, got {memory}")
+        raise ValueError(f"memory must be at least {row} bytes, enough for one row of {columns} values, got {memory}")
     return memory // row
 
 
@@ -50,7 +50,7 @@ Shapes = tuple[tuple[int, ...], ...]
 def sum_over_blocks(
     add: Callable[..., None], shapes: Shapes, features: Any, P: Any, y: Any, *, memory: int = MEMORY
 ) -> list[Any]:
-    """Sums of these shapes; `add(sums, Phi, y)` adds what the features of a block of points and their targets give."""
+    """Sums of these shapes over all points; `add(sums, Phi, y)` adds the terms of a block of features and targets."""
     sums = [np.zeros(shape, order="F") for shape in shapes]
     for block in row_blocks(len(P), features.m, memory=memory):
         add(sums, features.rows(P[block]), y[block])
@@ -62,10 +62,10 @@ def cg_ridge(
 ) -> tuple[Array, int]:
     r"""Solve $(K + \text{ridge}\, I)\, a = t$ (lecture B, eq. 10) by conjugate gradients, without forming K.
 
-    An iteration computes K again, block by block: $O(n^2 d)$ time, but memory for a block and five vectors only. After
-    j iterations the error has fallen like $((\sqrt\kappa - 1)/(\sqrt\kappa + 1))^j$, $\kappa$ being the condition
-    number of $K + \text{ridge}\, I$, and often faster. Stops when $\lVert t - (K + \text{ridge}\, I) a\rVert \le$
-    `tol` $\lVert t\rVert$, and warns if that was not reached. Returns `a` and the number of iterations.
+    Each iteration computes K again, block by block: $O(n^2 d)$ time, but memory for only a block and five vectors.
+    After j iterations the error has fallen like $((\sqrt\kappa - 1)/(\sqrt\kappa + 1))^j$, often faster; $\kappa$ is
+    the condition number of $K + \text{ridge}\, I$. It stops when $\lVert t - (K + \text{ridge}\, I) a\rVert \le$ `tol`
+    $\lVert t\rVert$, and warns if it does not get there. Returns `a` and the number of iterations.
 
     >>> from kernelcourse.kernels import Linear
     >>> cg_ridge(Linear(), [[1.0], [2.0]], [3.0, 6.0], ridge=5.0)

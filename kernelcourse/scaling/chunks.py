@@ -1,9 +1,9 @@
-"""One map and one sum over chunks of rows: here, on threads, or on a cluster. Dask does the work.
+"""One map and one sum over chunks of rows, in this thread or, with dask, on threads or a cluster.
 
-A numpy array (or a list of objects) is one chunk. A `dask.array` is as many as it has in its rows; its tasks run on
-whatever scheduler is active: threads unless there is a `distributed.Client`. Partial sums are added in the order of
-the chunks, in a tree that depends on their number only, so that the numbers do not depend on which task finished
-first, on the number of workers, or on a worker that died and whose chunks were done again elsewhere.
+A numpy array (or a list of objects) is one chunk. A `dask.array` has one chunk for each chunk of its rows; its tasks
+run on whatever scheduler is active: threads unless there is a `distributed.Client`. Partial sums are added in the order
+of the chunks, in a tree that depends only on their number, so that the numbers do not depend on which task finished
+first, on the number of workers, or on a worker that died and whose chunks were computed again elsewhere.
 """
 
 import math
@@ -21,12 +21,12 @@ _FAN_IN = 8  # partial sums that one task adds
 
 
 def is_dask(values: Any) -> bool:
-    """Is this a dask collection? Asked without importing dask."""
+    """Is this a dask collection? Checked without importing dask."""
     return type(values).__module__.partition(".")[0] == "dask"
 
 
 def dask_rows(X: Any, name: str = "X") -> Any:
-    """A dask array of points, chunked along its rows, all sizes known."""
+    """A dask array of points, chunked along its rows, with all sizes known."""
     import dask.array as da
 
     if not isinstance(X, da.Array):
@@ -40,7 +40,7 @@ def dask_rows(X: Any, name: str = "X") -> Any:
 
 
 def dask_vector(y: Any, X: Any) -> Any:
-    """Targets as a dask array in the chunks of X."""
+    """Targets as a dask array chunked like X."""
     import dask.array as da
 
     if y is None:
@@ -56,12 +56,12 @@ def dask_vector(y: Any, X: Any) -> Any:
 
 
 def numbers(t: Any, X: Any) -> Any:
-    """A number for each point of X, in the chunks of X if it has any."""
+    """A number for each point of X, chunked like X if X has chunks."""
     return dask_vector(t, X) if is_dask(X) else vector(t, "t", length=len(X))
 
 
 def labels(y: Any, X: Any) -> Any:
-    """A label -1 or +1 for each point of X, in the chunks of X if it has any."""
+    """A label -1 or +1 for each point of X, chunked like X if X has chunks."""
     return dask_vector(y, X).map_blocks(signs, dtype=float) if is_dask(X) else signs(y, length=len(X))
 
 
@@ -80,7 +80,7 @@ def _refuse_strange_chunks(array: Any, name: str) -> None:
 
 
 def map_sum(add: Callable[..., None], shapes: Shapes, features: Any, X: Any, y: Any, *, memory: int) -> list[Any]:
-    """`sum_over_blocks` of all chunks; points that are here are prepared."""
+    """`sum_over_blocks` over all chunks; points in memory are already prepared."""
     if not is_dask(X):
         return sum_over_blocks(add, shapes, features, X, y, memory=memory)
     import dask
@@ -96,14 +96,14 @@ def map_sum(add: Callable[..., None], shapes: Shapes, features: Any, X: Any, y: 
 
 
 def by_chunks(method: Method) -> Method:
-    """A method that predicts: of a dask array it gives a dask array again, one row or one number per point."""
+    """Let a method that predicts turn a dask array into a dask array, one row or one number per point."""
 
     @wraps(method)
     def call(self: Any, X: Any) -> Any:
         if not is_dask(X):
             return method(self, X)
         X = dask_rows(X)
-        one = method(self, np.zeros((1, X.shape[1])))  # which shows the shape and the type, and checks the columns
+        one = method(self, np.zeros((1, X.shape[1])))  # shows the shape and the type, and checks the columns
         shape = {"drop_axis": 1} if one.ndim == 1 else {"chunks": (X.chunks[0], (one.shape[1],))}
         return X.map_blocks(partial(method, self), dtype=one.dtype, meta=one[:0], **shape)
 
@@ -111,7 +111,7 @@ def by_chunks(method: Method) -> Method:
 
 
 def gather(X: Any, rows: np.ndarray) -> Any:
-    """Some rows of a dask array, here."""
+    """Some rows of a dask array, in memory."""
     found = np.asarray(X[rows].compute(), dtype=float)
     strange = rows[~np.isfinite(found).all(axis=1)]
     if len(strange):
@@ -120,7 +120,7 @@ def gather(X: Any, rows: np.ndarray) -> Any:
 
 
 def distinct(y: Any) -> np.ndarray:
-    """The values that occur in a dask vector, in order."""
+    """The values that occur in a dask vector, sorted."""
     import dask
 
     found = dask.compute(*[dask.delayed(np.unique)(chunk) for chunk in y.to_delayed().ravel()])

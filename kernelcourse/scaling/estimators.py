@@ -1,10 +1,10 @@
 r"""Estimators for many points: fit and predict with m features in blocks of rows, on numpy and on dask arrays.
 
-Each takes what its exact counterpart in `kernelcourse.estimators` takes, and m. None stands for 1000 features, or n
-landmarks where there are fewer points. How many are enough? Under the usual assumptions some $\sqrt n \log n$ landmarks
-keep the statistical accuracy of exact kernel ridge regression (Rudi, Carratino and Rosasco 2017).
+Each takes the parameters of its exact counterpart in `kernelcourse.estimators`, and m. None stands for 1000 features,
+or n landmarks if there are fewer points. How many are enough? Under the usual assumptions, about $\sqrt n \log n$
+landmarks keep the statistical accuracy of exact kernel ridge regression (Rudi, Carratino and Rosasco 2017).
 
-A `dask.array` for X (and y) stays where it is: fitting maps over its chunks, predicting returns a dask array.
+A `dask.array` for X (and y) stays where it is: fitting maps over its chunks, and predicting returns a dask array.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Model(NamedTuple):
 
     solve: Callable[..., Any]
     strength: str  # the name of its penalty
-    as_ridge: Callable[[float, int], float]  # the ridge of n points that weighs as much, for leverage scores
+    as_ridge: Callable[[float, int], float]  # the equivalent ridge for n points, for leverage scores
 
 
 def _one_pass(features: Any, X: Any, t: Any, **options: Any) -> NewtonFit:
@@ -45,19 +45,19 @@ def _one_pass(features: Any, X: Any, t: Any, **options: Any) -> NewtonFit:
 
 RIDGE = Model(_one_pass, "ridge", lambda ridge, n: ridge)
 FALKON = Model(falkon, "ridge", lambda ridge, n: ridge)
-LOGISTIC = Model(feature_logistic, "ridge", lambda ridge, n: 4 * ridge)  # the loss curves at most 1/4 as much
+LOGISTIC = Model(feature_logistic, "ridge", lambda ridge, n: 4 * ridge)  # the loss has at most 1/4 of the curvature
 SVM = Model(feature_svm, "lam", lambda lam, n: 2 * n * lam)
 
 
 @definition
 def fit_each(model: Model, features: Any, X: Any, problems: list[Any], options: dict[str, Any]) -> list[Any]:
-    """What the model makes of the features for each vector of targets."""
+    """The model's fit on the features for each vector of targets."""
     return [model.solve(features, X, targets, **options) for targets in problems]
 
 
 @dataclass(eq=False, repr=False)
 class OnFeatures(Estimator):
-    r"""A feature map $\phi$, drawn at fitting, times a model that finds the w of $f(x) = w^\top \phi(x)$.
+    r"""A feature map $\phi$, drawn by `fit`, and a model that finds the w of $f(x) = w^\top \phi(x)$.
 
     The points are rows of an array, objects in a list, or a dask array chunked along its rows. They are not copied.
     """
@@ -101,7 +101,7 @@ class OnFeatures(Estimator):
         return self
 
     def _fits(self, X: Any, y: Any, **options: Any) -> list[Any]:
-        """What the model makes of the features: once, or for each one-against-rest problem."""
+        """The model's fit on the features, or one fit for each one-against-rest problem."""
         model = self.model
         strength = real(getattr(self, model.strength), model.strength, above=0)
         X = self._training_points(X)
@@ -131,9 +131,9 @@ class NystromRidge(OnFeatures, Regressor):
 
     $$(K_{ZX} K_{XZ} + \text{ridge}\, K_{ZZ})\, w = K_{ZX}\, t .$$
 
-    `ridge` is that of `KernelRidge`, to which this is equal if every point is a landmark. `landmarks` is "uniform",
-    "kmeans++" or "leverage". One pass over the points, $O(nm^2)$ time, $O(m^2)$ memory besides a block of at most
-    `memory` bytes. Fitted: `w_`, `features_` (its `Z` are the landmarks).
+    `ridge` is as in `KernelRidge`, which this equals if every point is a landmark. `landmarks` is "uniform", "kmeans++"
+    or "leverage". It takes one pass over the points, $O(nm^2)$ time, and $O(m^2)$ memory besides a block of at most
+    `memory` bytes. Fitted: `w_`, `features_` (its `Z` holds the landmarks).
 
     >>> X = np.linspace(-3, 3, 200)[:, None]
     >>> NystromRidge(Gaussian(1.0), m=20, ridge=1e-3).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.9999
@@ -149,7 +149,7 @@ class NystromRidge(OnFeatures, Regressor):
 class FourierRidge(OnFeatures, Regressor):
     r"""Ridge regression on m random Fourier features of a stationary kernel (Rahimi and Recht 2007).
 
-    `ridge` is that of `KernelRidge`, which this tends to as m grows. Fitted: `w_`, `features_`.
+    `ridge` is as in `KernelRidge`, to which this tends as m grows. Fitted: `w_`, `features_`.
 
     >>> X = np.linspace(-3, 3, 200)[:, None]
     >>> FourierRidge(Gaussian(1.0), m=60, ridge=1e-3).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.9999
@@ -165,8 +165,8 @@ class Falkon(OnFeatures, Regressor):
     r"""`NystromRidge` by preconditioned conjugate gradients (Rudi, Carratino and Rosasco 2017): see `falkon`.
 
     It takes $O(nm)$ time for each of at most `iterations` passes over the points, where `NystromRidge` takes $O(nm^2)$
-    once: the better choice for m in the thousands. The smaller ridge / n, the more iterations it needs; stopped too
-    early it can be far from the solution, and warns. Fitted: `w_`, `features_`, `n_iter_`, `residuals_`.
+    once, so it is the better choice for m in the thousands. The smaller ridge / n, the more iterations it needs; if
+    stopped early, it can be far from the solution, and warns. Fitted: `w_`, `features_`, `n_iter_`, `residuals_`.
 
     >>> X = np.linspace(-3, 3, 200)[:, None]
     >>> Falkon(Gaussian(1.0), m=20, ridge=1e-3).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.9999
@@ -180,11 +180,11 @@ class Falkon(OnFeatures, Regressor):
     model = FALKON
 
     def fit(self, X: Any, y: Any) -> Self:
-        """At most `iterations` passes over the points, or fewer to a relative residual of `tol`."""
+        """Make at most `iterations` passes over the points, fewer if the relative residual reaches `tol`."""
         (fit,) = self._fits(X, y, iterations=self.iterations, tol=self.tol)
         if fit.residuals and fit.residuals[-1] > 0.01:
             reached = f"{fit.iterations} iterations, with a relative residual of {fit.residuals[-1]:.2g}"
-            warn(f"Falkon stopped after {reached}: raise iterations or ridge, or take NystromRidge")
+            warn(f"Falkon stopped after {reached}: raise iterations or ridge, or use NystromRidge")
         self.w_, self.n_iter_, self.residuals_ = fit.w, fit.iterations, fit.residuals
         return self
 
@@ -193,7 +193,7 @@ class Falkon(OnFeatures, Regressor):
 class NystromLogisticRegression(OnFeatures, ProbabilisticClassifier):
     r"""Kernel logistic regression in the span of m landmarks; one against the rest for more than two classes.
 
-    With every point a landmark and two classes it is `KernelLogisticRegression`. Fitted: `w_`, `features_`, `n_iter_`.
+    With every point a landmark and two classes, it is `KernelLogisticRegression`. Fitted: `w_`, `features_`, `n_iter_`.
 
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
     >>> NystromLogisticRegression(Gaussian(0.5), m=4, ridge=0.1).fit(X, y).predict_proba(X)[:, 1].round(1)

@@ -33,8 +33,8 @@ def uniform_landmarks(n: int, m: int, *, rng: Any = None) -> np.ndarray:
 def kmeans_landmarks(X: Any, m: int, *, rng: Any = None) -> np.ndarray:
     r"""The seeds of k-means++ (Arthur and Vassilvitskii 2007): each drawn with probability $\propto D(x)^2$,
 
-    the squared distance to the nearest one drawn so far. They spread out over all regions.
-    Takes $O(nmd)$ time.
+    where $D(x)$ is the distance to the nearest seed drawn so far. The seeds spread out over all regions.
+    It takes $O(nmd)$ time.
 
     >>> kmeans_landmarks([[0.0], [0.0], [9.0], [9.0]], 2, rng=0).tolist() in ([0, 2], [0, 3], [1, 2], [1, 3])
     True
@@ -46,7 +46,7 @@ def kmeans_landmarks(X: Any, m: int, *, rng: Any = None) -> np.ndarray:
     while len(chosen) < m:
         difference = X - X[chosen[-1]]
         np.minimum(nearest, np.einsum("ij,ij->i", difference, difference), out=nearest)
-        nearest[chosen] = 0.0  # also where rounding has left something
+        nearest[chosen] = 0.0  # even where rounding has left something
         if (total := nearest.sum()) > 0:
             chosen.append(int(rng.choice(len(X), p=nearest / total)))
         else:  # fewer than m different points: the rest are repeats of them
@@ -84,7 +84,7 @@ def leverage_landmarks(
 ) -> np.ndarray:
     r"""m points drawn without repetition, with probabilities proportional to approximate leverage scores.
 
-    The pilot set of the approximation are m points drawn uniformly.
+    The pilot set of the approximation consists of m points drawn uniformly.
 
     >>> from kernelcourse.kernels import Gaussian
     >>> len(leverage_landmarks(Gaussian(1.0), np.arange(20.0)[:, None], 5, ridge=0.1, rng=0))

@@ -26,7 +26,7 @@ _POOL = 20_000  # k-means++ and leverage scores choose among this many points dr
 
 
 class FeatureMap(Protocol):
-    """What the methods of this package ask of an approximate feature map."""
+    """What the methods of this package require of an approximate feature map."""
 
     @property
     def m(self) -> int:
@@ -109,7 +109,7 @@ class FourierFeatures(FeatureMap):
         """The cosines, then the sines."""
         half = self.frequencies.shape[1]
         waves = np.empty((len(P), 2 * half))
-        angles = np.matmul(P, self.frequencies, out=waves[:, :half])  # which the cosines replace
+        angles = np.matmul(P, self.frequencies, out=waves[:, :half])  # to be overwritten by the cosines
         np.sin(angles, out=waves[:, half:])
         np.cos(angles, out=angles)
         return np.multiply(waves, half**-0.5, out=waves)
@@ -124,8 +124,8 @@ def random_fourier(kernel: Any, d: int, m: int, *, rng: Any = None) -> FourierFe
 
     By Bochner's theorem $k(x - z) = \mathrm{E} \cos \omega^\top (x - z)$ for $\omega$ drawn from the kernel's spectral
     density, and $\cos(\alpha - \beta) = \cos\alpha \cos\beta + \sin\alpha \sin\beta$. The estimate is unbiased, and
-    its variance falls like 1/m. The densities: normal for `Gaussian`, Student's t for `Matern`,
-    Cauchy in each coordinate for `Laplacian`, a mixture of normals for `RationalQuadratic`.
+    its variance falls like 1/m. The density is normal for `Gaussian`, Student's t for `Matern`,
+    Cauchy in each coordinate for `Laplacian`, and a mixture of normals for `RationalQuadratic`.
 
     >>> from kernelcourse.kernels import Gaussian
     >>> phi = random_fourier(Gaussian(1.0), 2, 10_000, rng=0)
@@ -147,17 +147,17 @@ def random_fourier(kernel: Any, d: int, m: int, *, rng: Any = None) -> FourierFe
         return FourierFeatures(normal * np.sqrt(rng.gamma(kernel.alpha, 1 / kernel.alpha, size=half)) / kernel.length)
     if kind is Laplacian:
         return FourierFeatures(rng.standard_cauchy(size=(d, half)) / kernel.h)
-    raise ValueError(f"no spectral density is known for {kernel!r:.80}: take landmarks, which suit every kernel")
+    raise ValueError(f"no spectral density is known for {kernel!r:.80}: use landmarks, which work with every kernel")
 
 
 def draw_features(
     kernel: Kernel, X: Any, m: int | None, *, landmarks: str | None, ridge: float, memory: int, rng: Any
 ) -> FeatureMap:
-    """The feature map of an estimator: m landmarks among X chosen as `landmarks` says, or for None m random waves."""
+    """The feature map of an estimator: m landmarks among X chosen as `landmarks` says, or if None, m random waves."""
     rng, n = generator(rng), len(X)
     if landmarks is None:
         if not kernel.on_vectors:
-            raise ValueError(f"random Fourier features need a stationary kernel on vectors, {kernel!r} is not one")
+            raise ValueError(f"random Fourier features need a stationary kernel on vectors, which {kernel!r} is not")
         return random_fourier(kernel, X.shape[1], _ENOUGH if m is None else m, rng=rng)
     how = choice(landmarks, "landmarks", ("uniform", "kmeans++", "leverage"))
     m = min(n, _ENOUGH) if m is None else whole(m, "m", at_least=1)
@@ -170,7 +170,7 @@ def draw_features(
     elif kernel.on_vectors:
         rows = choose.kmeans_landmarks(pool, m, rng=rng)
     else:
-        raise ValueError(f"landmarks='kmeans++' needs points that are vectors, {kernel!r} takes others")
+        raise ValueError(f"landmarks='kmeans++' needs points that are vectors, but {kernel!r} takes others")
     return LandmarkFeatures(kernel, take(pool, rows))
 
 

@@ -1,9 +1,9 @@
 r"""Three models that take a feature map: ridge regression, logistic regression and the support vector machine.
 
-With m features and any number of points: a pass over blocks of rows sums up an m x m matrix, one system gives a step.
-Ridge regression needs one pass; FALKON takes some more, and no such matrix. The other two minimise
+For m features and any number of points, a pass over blocks of rows sums up an m x m matrix, and one linear system
+gives a step. Ridge regression needs one pass; FALKON takes more passes, but no such matrix. The other two minimise
 $\sum_i \ell(y_i\, w^\top \phi(x_i)) + \frac{\text{ridge}}{2} w^\top P\, w$ over w, with labels $\pm 1$, by Newton's
-method, one pass for each step.
+method, with one pass per step.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = ["FalkonFit", "NewtonFit", "falkon", "feature_logistic", "feature_ridg
 
 
 def _add_normal_terms(sums: list[Array], Phi: Array, t: Array) -> None:
-    r"""$\Phi^\top\Phi$, its lower triangle, and $\Phi^\top t$."""
+    r"""Add the lower triangle of $\Phi^\top\Phi$, and $\Phi^\top t$."""
     G, b = sums
     add_squares(G, Phi)
     b += t @ Phi
 
 
 def _prepared(features: FeatureMap, X: Any) -> Any:
-    """Points that are here, prepared once for all passes; a dask array prepares its chunks where they are."""
+    """Points in memory, prepared once for all passes; the chunks of a dask array are prepared where they are."""
     return X if is_dask(X) else features.prepare(X)
 
 
@@ -43,9 +43,9 @@ def feature_ridge(features: FeatureMap, X: Any, t: Any, *, ridge: float, memory:
     $$(\Phi^\top\Phi + \text{ridge}\, P)\, w = \Phi^\top t.$$
 
     With landmarks this is Nyström ridge regression, $(K_{ZX} K_{XZ} + \text{ridge}\, K_{ZZ})\, w = K_{ZX}\, t$; with
-    every point a landmark it is kernel ridge regression. Time $O(nm^2)$, memory $O(m^2)$ and a block of rows.
+    every point a landmark it is kernel ridge regression. It takes $O(nm^2)$ time and $O(m^2)$ memory plus a block.
 
-    Forming $\Phi^\top\Phi$ squares the condition number $\kappa$ of $\tilde K + \text{ridge}\, I$. A warning says where
+    Forming $\Phi^\top\Phi$ squares the condition number $\kappa$ of $\tilde K + \text{ridge}\, I$. It warns if
     $\kappa^2$ leaves too few digits; `falkon` does not square it.
 
     >>> from kernelcourse import LandmarkFeatures, Linear
@@ -59,7 +59,7 @@ def feature_ridge(features: FeatureMap, X: Any, t: Any, *, ridge: float, memory:
 
 
 def _add_penalty(G: Array, P: Array, ridge: float) -> None:
-    """Add ridge P to the normal matrix in its place, and warn where too few digits will be left."""
+    """Add ridge P to the normal matrix in place, and warn if too few digits will be left."""
     # The eigenvalues of K~ = Phi P^-1 Phi' are about those of P times n / m; its trace bounds the largest.
     condition = np.trace(G) / max(np.trace(P), np.finfo(float).tiny) / ridge
     if condition**2 * np.finfo(float).eps > 1e-2:
@@ -72,7 +72,7 @@ def _add_penalty(G: Array, P: Array, ridge: float) -> None:
 
 
 class FalkonFit(NamedTuple):
-    """What `falkon` found."""
+    """The result of `falkon`."""
 
     w: Array  # a weight for each landmark
     iterations: int
@@ -84,7 +84,7 @@ def falkon(
 ) -> FalkonFit:
     r"""The w of `feature_ridge` without its $m \times m$ normal matrix (Rudi, Carratino and Rosasco 2017).
 
-    With $K_{ZZ} = L L^\top$, $\frac{n}{m} L^\top L + \text{ridge}\, I = A A^\top$ and $w = L^{-\top} A^{-\top} \beta$
+    With $K_{ZZ} = L L^\top$, $\frac{n}{m} L^\top L + \text{ridge}\, I = A A^\top$ and $w = L^{-\top} A^{-\top} \beta$,
     the normal equations become
 
     $$A^{-1} \bigl(L^{-1} K_{ZX} K_{XZ}\, L^{-\top} + \text{ridge}\, I\bigr) A^{-\top} \beta
@@ -92,7 +92,7 @@ def falkon(
 
     Where the landmarks are like the other points, $K_{ZX} K_{XZ} \approx \frac{n}{m} K_{ZZ}^2$, the matrix is close to
     the identity, and a dozen or two iterations are enough, whatever n is. Each takes one pass over the points, $O(nm)$
-    kernel values; the two Cholesky factors take $O(m^3)$. Stops after `iterations`, or at a residual of `tol`.
+    kernel values; the two Cholesky factors take $O(m^3)$. It stops after `iterations`, or at a residual of `tol`.
 
     >>> from kernelcourse import LandmarkFeatures, Linear
     >>> fit = falkon(LandmarkFeatures(Linear(), [[1.0]]), np.array([[1.0], [2.0]]), np.array([3.0, 6.0]), ridge=5.0)
@@ -127,11 +127,11 @@ def _preconditioner(L: Array, share: float, ridge: float) -> Array:
 
 
 def _add_round_trip(sums: list[Array], Phi: Array, t: Array, *, w: Array | None) -> None:
-    r"""$K_{ZX} K_{XZ}\, w$, for which each block of kernel values serves twice; without a w $K_{ZX}\, t$."""
+    r"""Add $K_{ZX} K_{XZ}\, w$, using each block of kernel values twice, or without a w $K_{ZX}\, t$."""
     sums[0] += (t if w is None else Phi @ w) @ Phi
 
 
-Loss = Callable[[Array], tuple[Array, Array, Array]]  # of margins z: value, slope and curvature at each
+Loss = Callable[[Array], tuple[Array, Array, Array]]  # margins z to the value, slope and curvature at each
 
 
 def logistic_loss(z: Array) -> tuple[Array, Array, Array]:
@@ -141,13 +141,13 @@ def logistic_loss(z: Array) -> tuple[Array, Array, Array]:
 
 
 def rounded_hinge(z: Array, *, h: float) -> tuple[Array, Array, Array]:
-    r"""The hinge $\max(0, 1 - z)$ with its kink rounded off over $1 \pm h$; it lies at most $h/4$ above."""
+    r"""The hinge $\max(0, 1 - z)$ with its kink rounded off over $1 \pm h$; it lies at most $h/4$ above the hinge."""
     over = np.clip((1 + h - z) / (2 * h), 0.0, 1.0)  # 0 beyond the kink, 1 before it
     return np.where(over < 1, h * over**2, 1 - z), -over, np.where((over > 0) & (over < 1), 1 / (2 * h), 0.0)
 
 
 class NewtonFit(NamedTuple):
-    """What Newton's method found."""
+    """The result of Newton's method."""
 
     w: Array
     passes: int  # over all points
@@ -168,7 +168,7 @@ def feature_logistic(
 
     $$\sum_i \log(1 + e^{-y_i f(x_i)}) + \tfrac{\text{ridge}}{2} w^\top P\, w, \qquad f = w^\top \phi.$$
 
-    Newton's method, until a step promises to lower the objective by less than `tol` of it. Labels are -1 and +1.
+    Newton's method runs until a step promises to lower the objective by less than `tol` of it. Labels are -1 and +1.
 
     >>> from kernelcourse import LandmarkFeatures, Linear
     >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
@@ -209,11 +209,11 @@ def feature_svm(
 def _newton(
     features: FeatureMap, X: Any, y: Any, losses: list[tuple[Loss, float]], ridge: float, most: int, memory: int
 ) -> tuple[NewtonFit, bool]:
-    """Newton steps on one loss after the other, each to its tolerance, and whether `most` passes were enough."""
+    """Newton steps on one loss after another, each to its tolerance; also return whether `most` passes were enough."""
     y, X, P, passes = labels(y, X), _prepared(features, X), features.penalty(), 0
 
     def at(w: Array, loss: Loss) -> tuple[float, Array, Array]:
-        """The objective, its gradient and its second derivative, lower triangle, in one pass over the points."""
+        """The objective, its gradient and the lower triangle of its second derivative, in one pass over the points."""
         nonlocal passes
         passes += 1
         add = partial(_add_newton_terms, loss=loss, w=w)
