@@ -10,23 +10,23 @@ configure(c)
 
 c.CourseDirectory.course_id = "kernelcourse"
 
-# Once the book is published: its address, for the links in texts and hints. Empty, there are none.
+# The address of the book once it is published, for the links in texts and hints. If it is empty, there are no links.
 c.StudentCopy.book = ""
 # What `%pip install` fetches where the library is missing: the address of a wheel, or git+https://… (Colab and Binder).
-# Here it is the repository that _config.yml names for the book. Empty, there is no such cell.
+# Here it is the repository that _config.yml names for the book. If it is empty, no cell installs the library.
 book = Path(__file__).with_name("_config.yml")
 settings = yaml.safe_load(book.read_text(encoding="utf-8")) if book.exists() else {}
 repository = (settings.get("repository") or {}).get("url", "")
 c.StudentCopy.package = f"git+{repository}" if repository else ""
 
-# What lateness costs, as shares of the points: nothing within the grace period, then `per_day` for each day begun since
-# the due date, at most `cap`. For example {"grace_hours": 1, "per_day": 0.10, "cap": 0.50}; empty: lateness is free.
-# Due dates and extensions: `kernelcourse due`.
+# What lateness costs, as fractions of the points: nothing within the grace period, then `per_day` for each day begun
+# since the due date, at most `cap`. For example {"grace_hours": 1, "per_day": 0.10, "cap": 0.50}. With an empty table,
+# lateness costs nothing. Use `kernelcourse due` to set due dates and extensions.
 c.LatePolicy.table = {}
 
-# Of several submissions of a student the last counts; "best": the one with the most points after penalties.
+# Which of a student's submissions counts: the "last", or the "best", which has the most points after penalties.
 c.Submissions.counts = "last"
-# Who says when a submission came: the collector. Others are "timestamp.txt" and "file", which students can forge.
+# What says when a submission arrived: the "collector", or "timestamp.txt" or "file", which students can forge.
 c.Submissions.received = "collector"
 
 # A student's cell, or the calls of one function in a check, may take this many seconds.

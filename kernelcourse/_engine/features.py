@@ -1,4 +1,4 @@
-"""Models on features that fit into memory: computed once for all passes and classes, and few passes."""
+"""Models on features that fit in memory: computed once for all passes and classes, with few passes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ..seam import accelerates
 from ..validation import Array, warn
 from .threads import Loops, compiled, in_rows, one_thread, side_by_side
 
-GAP = 1e-4  # relative, of the support vector machine: below what the rounded hinge costs the definition
-EPOCHS, LOOK = 400, 10  # at most so many passes of coordinate descent, and the gap is computed after every tenth
-TOL, ROUNDS = 1e-10, 100  # those of `feature_logistic`
+GAP = 1e-4  # the support vector machine's relative gap, less than the rounded hinge costs the definition
+EPOCHS, LOOK = 400, 10  # most passes of coordinate descent, and passes between computations of the gap
+TOL, ROUNDS = 1e-10, 100  # as in `feature_logistic`
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A feature map whose prepared points are their features, computed already."""
+    """A feature map whose prepared points are their features, already computed."""
 
     features: Any
 
@@ -46,7 +46,7 @@ class Stored:
 
 @accelerates(estimators.fit_each)
 def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: dict[str, Any]) -> list[Any]:
-    """The support vector machine by coordinate descent or by its dual; several logistic problems together."""
+    """Fit a support vector machine by coordinate descent or by its dual, and several logistic problems together."""
     n, room = len(X), options["memory"] // 8
     if is_dask(X) or model.solve not in (feature_logistic, feature_svm) or 3 * n * features.m > room:
         return NotImplemented
@@ -73,7 +73,7 @@ def _whitened(features: Any, Phi: Array) -> tuple[Array, Any]:
 
 
 def _dual_svms(features: Any, Phi: Array, problems: list[Any], lam: float) -> list[NewtonFit]:
-    r"""From the Gram matrix $\Psi \Psi^\top$, which all problems share."""
+    r"""Solve from the Gram matrix $\Psi \Psi^\top$, which all problems share."""
     Psi, unwhitened = _whitened(features, Phi)
     rows = np.arange(len(Phi))
     fits = svm.solve_each(Psi @ Psi.T, [(rows, y) for y in problems], lam, offset=False, gap=GAP)
@@ -85,7 +85,7 @@ def _dual_svms(features: Any, Phi: Array, problems: list[Any], lam: float) -> li
 def _coordinate_descent(
     loops: Loops, features: Any, Phi: Array, problems: list[Any], options: dict[str, Any]
 ) -> list[NewtonFit]:
-    """Coordinate descent, several problems at a time; Newton's method solves those that do not converge soon."""
+    """Coordinate descent, several problems at a time; Newton's method solves those that do not converge quickly."""
     Psi, unwhitened = _whitened(features, Phi)
     Psi = in_rows(Psi)
     squares = np.maximum(np.einsum("ij,ij->i", Psi, Psi), svm.TINY)
@@ -100,7 +100,7 @@ def _coordinate_descent(
                 objective = np.maximum(0, 1 - margins).mean() + lam * (w @ w)
                 if objective - 2 * lam * (alpha.sum() - w @ w / 2) <= GAP * objective:
                     return NewtonFit(unwhitened(w), epoch, float(objective))
-                # Points at a bound without a KKT violation are left out until the next look.
+                # Points at a bound without a KKT violation are left out until the next check.
                 active = np.flatnonzero(((alpha > 0) | (margins < 1)) & ((alpha < C) | (margins > 1)))
         return feature_svm(Stored(features), Phi, y, **options)  # type: ignore[arg-type]
 
@@ -112,7 +112,7 @@ def _by_columns(U: Array, V: Array) -> Array:
 
 
 def _logistic(features: Any, Phi: Array, problems: list[Any], ridge: float) -> list[NewtonFit]:
-    """All problems together: an eighth of the points, then all of them, in single precision, and the rest in double."""
+    """Solve all problems together, on an eighth of the points, then on all, in single precision; finish in double."""
     Psi, unwhitened = _whitened(features, Phi)
     single, Y, W, passes = Psi.astype(np.float32), np.column_stack(problems), np.zeros((features.m, len(problems))), 0
     with one_thread(Phi.size < 2**20):
@@ -127,7 +127,7 @@ def _logistic(features: Any, Phi: Array, problems: list[Any], ridge: float) -> l
 def _newton_cg(A: Any, rough: Any, Y: Array, ridge: float, W: Array, tol: float) -> tuple[Array, Array, int]:
     """Newton's method on the sum of all problems, each step by conjugate gradients: one product serves all problems.
 
-    The features `A` give the gradient; `rough` ones are enough for a step. The last step is taken without looking back.
+    The features `A` give the gradient; the `rough` ones are enough for a step. The last step is taken without a check.
     """
     Y, passes, share, last = Y.astype(A.dtype), 0, 0.1, np.zeros_like(W)  # signs, (n, k)
 
@@ -146,7 +146,7 @@ def _newton_cg(A: Any, rough: Any, Y: Array, ridge: float, W: Array, tol: float)
 
         d, _ = conjugate_gradients(times, fall, iterations=4 * len(fall), tol=share, inner=_by_columns)
         promise = float(np.vdot(fall, d))
-        share = float(np.clip(np.sqrt(promise / objective), 1e-3, 0.1))  # rough far from the solution, exact near it
+        share = float(np.clip(np.sqrt(promise / objective), 1e-3, 0.1))  # coarse far from the solution, exact near it
         passes += 1
         if promise > 2 * tol * objective and passes <= ROUNDS:
             return d, promise

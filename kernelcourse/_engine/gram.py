@@ -1,7 +1,7 @@
-"""Twins of the kernels' formulas: matrices filled tile by tile, one triangle of a Gram matrix, in threads.
+"""Fast twins of the kernels' formulas: matrices filled tile by tile in threads, a Gram matrix by one triangle.
 
-A tile stays in the processor's cache for all operations on it. What is computed on and above the diagonal is copied to
-below it, so no entry is computed twice, and the Gram matrix is symmetric to the last digit.
+A tile stays in the processor's cache for all operations on it. What is computed above the diagonal is copied below
+it, so no entry is computed twice, and the Gram matrix is symmetric to the last digit.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,20 +20,20 @@ from ..validation import Array, slices
 from . import threads as fast
 
 ROWS, COLUMNS = 256, 256  # of a tile: 512 kB
-SLAB_ROWS = 64  # that are multiplied together, and stay in the processor's cache for the exponentials
-ENTRIES = 2**17  # that a thread computes at a time in a compiled loop: 1 MB; the loop cuts them into tiles
+SLAB_ROWS = 64  # multiplied together; they stay in the processor's cache for the exponentials
+ENTRIES = 2**17  # computed by a thread at a time in a compiled loop: 1 MB, which the loop cuts into tiles
 MOST_COLUMNS = 32  # with more, one matrix product is faster than the differences of all pairs
 WORTH_TILES = 2**12  # entries; with fewer, the formula itself is as fast, unless there are many columns
 TINY = np.finfo(float).tiny
 CELLS = 2**18  # pairs of places in two strings: 2 MB
-DENSE = 0.1  # share of counts that are not 0; above it a dense product is faster than a sparse one
+DENSE = 0.1  # fraction of counts that are not 0; above it, a dense product is faster than a sparse one
 
-Profile = Callable[[Array], Array]  # of an array that it may overwrite
-Tiles = Callable[[slice, slice], Array]  # the values of a tile by its rows and columns; the caller may change them
+Profile = Callable[[Array], Array]  # applied to an array that it may overwrite
+Tiles = Callable[[slice, slice], Array]  # a tile's values, given its rows and columns; the caller may change them
 
 
 def _suit(X: Array, Z: Array, worth: int = WORTH_TILES) -> bool:
-    """Whether the points have the same number of columns (the formula refuses others) and are many enough."""
+    """Whether there are enough points, with the same number of columns in X and Z (the formula refuses others)."""
     return X.shape[1] == Z.shape[1] and (always() or len(X) * len(Z) >= worth)
 
 
@@ -101,14 +101,14 @@ def count_gram(kernel: CountKernel, X: Sequence[Mapping[Any, float]], Z: Sequenc
 
 @accelerates(gap_weighted)
 def subsequences(s: Array, T: Array, **options: Any) -> Array:
-    """As many strings at once as the processor's cache can hold."""
+    """Process as many strings at once as the processor's cache can hold."""
     few = slices(T.shape[1], max(1, CELLS // max(1, len(s) * len(T))))
     return np.concatenate([gap_weighted.plain(s, T[:, strings], **options) for strings in few])  # type: ignore[attr-defined]
 
 
 @accelerates(Kernel.expand)
 def expand(kernel: Any, P: Any, Q: Any, a: Array, *, entries: int = 0) -> Array:
-    """Sums over exponentials without the matrix, whatever `entries` allows; other kernels take the definition."""
+    """Sums of exponentials without the matrix, whatever `entries` allows; other kernels use the definition."""
     if type(kernel).formula not in (Gaussian.formula, Laplacian.formula) or not _suit_distances(P, Q):
         return NotImplemented
     if (loops := loops_for(P, Q)) is None:
@@ -121,7 +121,7 @@ def expand(kernel: Any, P: Any, Q: Any, a: Array, *, entries: int = 0) -> Array:
 
 
 def integer_power(values: Array, power: int) -> Array:
-    """`values ** power` by repeated squaring: a few products, where `**` would take a logarithm of each entry."""
+    """`values ** power` by repeated squaring: a few products, where `**` would compute a logarithm of each entry."""
     if power < 2:
         return values if power == 1 else np.ones_like(values)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -138,7 +138,7 @@ def _three_terms(X: Array, Z: Array, factor: float) -> tuple[Array, Array, Array
     None if rounding could reach 1e-10 in the exponent.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = X.mean(axis=0)  # a shift changes no distance, but far from the origin the three terms would cancel badly
+        mean = X.mean(axis=0)  # a shift changes no distance, but far from the origin the three terms nearly cancel
         A = X - mean
         B = A if Z is X else Z - mean
         a, b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
@@ -147,7 +147,7 @@ def _three_terms(X: Array, Z: Array, factor: float) -> tuple[Array, Array, Array
 
 
 def _exp_of_products(X: Array, Z: Array, factor: float) -> Array | None:
-    """In slabs of rows, a product and a compiled exp; None for few points or columns, or where terms would cancel."""
+    """A product and a compiled exp in slabs of rows; None for few points or columns, or if terms would cancel."""
     if X.shape[1] <= MOST_COLUMNS:
         return None
     if (loops := fast.compiled(len(X) * len(Z))) is None or (terms := _three_terms(X, Z, factor)) is None:
@@ -165,7 +165,7 @@ def _exp_of_products(X: Array, Z: Array, factor: float) -> Array | None:
 
 def _exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Tiles:
     r"""The squares as $\lVert x_i\rVert^2 - 2 x_i^\top z_j + \lVert z_j\rVert^2$, from products of tiles; where
-    that rounds too much, each distance by itself."""
+    that rounds too much, each distance is computed separately."""
     if not squared or (terms := _three_terms(X, Z, factor)) is None:
         metric = "sqeuclidean" if squared else "cityblock"
         return _distances(X, Z, metric, lambda D: np.exp(np.multiply(D, factor, out=D), out=D))
@@ -185,7 +185,7 @@ def _exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Tiles
 
 
 def _distances(X: Array, Z: Array, metric: str, profile: Profile) -> Tiles:
-    """A profile of the distances; a tile on the diagonal takes each pair once."""
+    """A profile of the distances; a tile on the diagonal computes each pair once."""
     from scipy.spatial.distance import cdist, pdist, squareform
 
     def values(rows: slice, columns: slice) -> Array:

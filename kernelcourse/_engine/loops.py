@@ -1,4 +1,4 @@
-"""The inner loops, compiled by numba: only `threads.compiled` imports them, when a job is large enough.
+"""The inner loops, compiled by numba; only `threads.compiled` imports them, when a job is large enough.
 
 They release the GIL, so that threads can share a job. numba keeps the compiled code on disk.
 """
@@ -16,16 +16,16 @@ ROWS, COLUMNS = 32, 256  # a tile of the Gram matrix: 64 kB, so that it stays in
 
 LOG2E = 1 / log(2)
 LN2_HIGH, LN2_LOW = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
-TO_WHOLE = 1.5 * 2.0**52  # added to a number of moderate size, it leaves the nearest whole number in the last bits
+TO_WHOLE = 1.5 * 2.0**52  # adding it to a number of moderate size leaves the nearest integer in the last bits
 LEAST = -708.0  # below this, exp loses digits
 
-# exp(r) = 1 + r + r^2/2 + r^3 q(r), where q interpolates at the Chebyshev points of [-log(2)/2, log(2)/2]. It has a few
-# terms fewer than a Taylor series of the same accuracy; the error is a tenth of a rounding error.
+# exp(r) = 1 + r + r^2/2 + r^3 q(r), where q interpolates at the Chebyshev points of [-log(2)/2, log(2)/2]. It has fewer
+# terms than a Taylor series of the same accuracy; the error is a tenth of a rounding error.
 _series = Polynomial([1 / factorial(j + 3) for j in range(20)])
 _q = Chebyshev.interpolate(_series, 8, [-log(2) / 2, log(2) / 2])
 C3, C4, C5, C6, C7, C8, C9, C10, C11 = map(float, _q.convert(kind=Polynomial).coef)
 
-LANES = 32  # numbers that a search for the maximum compares side by side
+LANES = 32  # numbers that a search for the maximum compares in parallel
 
 # Products and sums may be fused, nothing else: `TO_WHOLE` relies on the order of operations.
 loop = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
@@ -33,7 +33,7 @@ loop = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})  # the order of summands does not matter
 def dot(x, y):
-    """The inner product of short vectors, for which calling numpy would take longer than the sum."""
+    """The inner product of short vectors, for which a call of numpy would take longer than the sum itself."""
     total = 0.0
     for j in range(len(x)):
         total += x[j] * y[j]
@@ -45,7 +45,7 @@ def exp_in_place(x, n, factor):
     """exp of factor x[:n], all <= 0, to the last digit or two: 2^k times a polynomial on [-log(2)/2, log(2)/2].
 
     A library's exp is called for one number at a time; this loop is vectorised. The polynomial is summed in
-    pairs of terms and pairs of pairs (Estrin's scheme): in Horner's scheme each step would wait for the one before.
+    pairs of terms and pairs of pairs (Estrin's scheme): in Horner's scheme, each step would wait for the one before.
     """
     small = 0
     for j in range(n):
@@ -94,10 +94,10 @@ def exp_of_distances_to_one(point, Z_T, left, columns, squared, factor, x):
 def exp_of_distances(X, Z_T, first, last, K, symmetric, squared, factor):
     r"""$K_{ij} = \exp(\text{factor} \sum_k |x_{ik} - z_{jk}|^p)$ with p = 2 or 1, for the rows from first to last.
 
-    Of a symmetric matrix only the tiles on and right of the diagonal are computed; each is also stored transposed.
+    For a symmetric matrix, only the tiles on and right of the diagonal are computed; each is also stored transposed.
     """
     m = K.shape[1]
-    tile = np.empty((ROWS, COLUMNS))  # aligned, which rows of K need not be
+    tile = np.empty((ROWS, COLUMNS))  # aligned, unlike some rows of K
     for top in range(first, last, ROWS):
         rows = min(ROWS, last - top)
         left = top if symmetric else 0
@@ -135,9 +135,9 @@ def weighted_exp_of_distances(X, Z_T, first, last, weights, sums, squared, facto
 
 @loop
 def exp_of_products(G, a, b, K, top, symmetric):
-    """Turn G, some rows of products from row `top` on, into exp of G + a_i + b_j, all <= 0 up to rounding, within K.
+    """Store exp of G + a_i + b_j in K, where G has rows of products from row `top` on; all are <= 0 up to rounding.
 
-    Of a symmetric matrix G has the columns from `top` on, and is also stored transposed.
+    For a symmetric matrix, G has the columns from `top` on, and is also stored transposed.
     """
     rows, columns = G.shape
     left = top if symmetric else 0
@@ -162,7 +162,7 @@ def exp_of_products(G, a, b, K, top, symmetric):
 
 @loop
 def nearest_points(X, Z_T, first, last, nearest):
-    """The columns of Z_T that are closest to each row of X, the closest first; of equally close ones the first."""
+    """The columns of Z_T that are closest to each row of X, the closest first; ties go to the first column."""
     d, m = Z_T.shape
     kappa = nearest.shape[1]
     x, closest = np.empty(COLUMNS), np.empty((ROWS, kappa))
@@ -193,7 +193,7 @@ def nearest_points(X, Z_T, first, last, nearest):
 
 @overload(steps.add_multiple, jit_options={"fastmath": {"contract"}})
 def add_multiple(f, c, x):
-    """What BLAS does for the loops as they are."""
+    """What BLAS does when the loops run uncompiled."""
 
     def add(f, c, x):
         for j in range(len(f)):
@@ -207,7 +207,7 @@ perceptron_epoch, logistic_sgd, svm_sgd = loop(steps.perceptron_epoch), loop(ste
 
 @loop
 def first_largest(x, lanes):
-    """The first index of the largest entry of x; `lanes` is room for the maxima that are updated side by side."""
+    """The first index of the largest entry of x; `lanes` is scratch space for the maxima updated in parallel."""
     width = len(lanes)
     lanes[:] = -np.inf
     right = len(x) - len(x) % width
@@ -235,7 +235,7 @@ def first_largest(x, lanes):
 
 @loop
 def row_of(source, i):
-    """Row i of the part of K that has these rows and columns: copied, or computed, when it is first asked for."""
+    """Row i of the part of K that has these rows and columns, copied or computed when it is first requested."""
     K, rows, part, there, Z_T, squared, factor = source
     row, n = part[i], len(rows)
     if not there[i]:
@@ -251,7 +251,7 @@ def row_of(source, i):
 
 @loop
 def single_steps(source, diag, lo, hi, c, r, steps, tol):
-    """Move the coefficient that gains most, until its residual is at most tol; as `pair_steps`."""
+    """Move the coefficient that gains most, until its residual is at most tol; otherwise like `pair_steps`."""
     n = len(c)
     goal, gain, lanes = np.empty(n), np.empty(n), np.empty(LANES)
     for step in range(steps):
@@ -274,9 +274,9 @@ def single_steps(source, diag, lo, hi, c, r, steps, tol):
 def pair_steps(source, diag, lo, hi, c, r, steps, tol):
     """Move the pair that gains most, one up and one down, until no pair has a KKT violation above tol.
 
-    The source is K, the rows and columns of it that make the problem, and the part of them that is `there` already. If
-    K is empty, rows are computed from the points, the columns of Z_T. Changes c and r = y - K c; returns the steps
-    taken, fewer than `steps` if there is nothing left to do.
+    The source consists of K, its rows and columns that make up the problem, and the part of them that is already
+    `there`. If K is empty, rows are computed from the points, the columns of Z_T. Change c and r = y - K c; return the
+    steps taken, fewer than `steps` if there is nothing left to do.
     """
     n = len(c)
     gain, lanes = np.empty(n), np.empty(LANES)
@@ -313,7 +313,7 @@ def pair_steps(source, diag, lo, hi, c, r, steps, tol):
 
 @loop
 def least(r, down):
-    """The smallest residual of the coefficients that can go down."""
+    """The smallest residual among the coefficients that can go down."""
     lowest = np.inf
     for k in range(len(r)):
         if down[k] > 0.0 and r[k] < lowest:
@@ -349,14 +349,14 @@ def gap_and_objective(y, f, b, lo, hi, c):
 def small_problems(K, X_T, squared, factor, rows, y, starts, first, last, C, offset, gap, most, c, found):
     """Solve the problems from first to last, each on its own rows of K, or of the points in X_T, by steps alone.
 
-    Problem p has the entries from starts[p] on of rows, y and c; found[p] is its offset, gap, objective and steps.
+    Problem p has the entries of rows, y and c from starts[p] on; found[p] holds its offset, gap, objective and steps.
     """
     for p in range(first, last):
         begin, end = starts[p], starts[p + 1]
         chosen, signs, c_p = rows[begin:end], y[begin:end], c[begin:end]
         n = end - begin
         whole = n == len(K) and np.array_equal(chosen, np.arange(n))
-        part = K if whole else np.empty((n, n))  # memory that no row is copied to costs nothing
+        part = K if whole else np.empty((n, n))  # memory into which no row is copied costs nothing
         there = np.full(n, whole)
         source = K, chosen, part, there, X_T[:, chosen] if len(K) == 0 else X_T, squared, factor
         lo, hi, diag, r = np.empty(n), np.empty(n), np.empty(n), signs.copy()
@@ -366,7 +366,7 @@ def small_problems(K, X_T, squared, factor, rows, y, starts, first, last, C, off
             diag[k] = 1.0 if len(K) == 0 else max(K[chosen[k], chosen[k]], 1e-200)
             plus += signs[k] > 0
         steps, tol, b, reached, objective = 0, min(0.1, max(1e-3, 100 * gap)), 0.0, np.inf, np.inf
-        while not offset or 0 < plus < n:  # one label alone is an error
+        while not offset or 0 < plus < n:  # a single label is an error
             took = 0
             if offset:
                 took = pair_steps(source, diag, lo, hi, c_p, r, most[p] - steps, tol)
@@ -390,7 +390,7 @@ def small_problems(K, X_T, squared, factor, rows, y, starts, first, last, C, off
 
 @loop
 def dual_coordinate_descent(Psi, squares, y, C, order, alpha, w):
-    """One pass over the points in this order (Hsieh et al. 2008); changes alpha and w."""
+    """Make one pass over the points in this order (Hsieh et al. 2008); change alpha and w."""
     for i in order:
         row = Psi[i]
         goal = min(C, max(0.0, alpha[i] + (1.0 - y[i] * dot(row, w)) / squares[i]))

@@ -1,7 +1,7 @@
 """The support vector machine for many points or a large C: cheap steps first, exact ones at the end.
 
-Greedy steps along one coefficient or a pair soon show which points are at a bound. A linear system then puts the others
-on the margin. Where C is so large that steps take too long, an interior-point method solves for the points still open.
+Greedy steps along one coefficient or a pair quickly show which points are at a bound. A linear system then puts the
+others on the margin. If C is so large that steps take too long, an interior-point method solves for the points left.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from .threads import Loops, compiled, in_rows, in_threads, one_thread, ready, si
 
 Solver = Callable[[Array, float], tuple[Array, float]]
 
-STEPS = 20  # per point: a guess at what a solution takes
-SMALL = 500  # coefficients that fit into the processor's cache with their part of K: none of them is left out
+STEPS = 20  # per point: an estimate of what a solution takes
+SMALL = 500  # coefficients that fit in the processor's cache with their part of K: none of them is left out
 SHORT = 1500  # points; a problem with more is given fewer steps before another method takes over
 CHECK = 500  # steps between two checks of which coefficients can be left out
-WORTH_A_THREAD = 1000  # points of each of several problems that are worth solving at the same time
-WORTH_BLAS_THREADS = 1500  # points of one problem; for fewer, a second thread costs more than it saves
-FEW = 400  # a problem that is one of several may take twice as many steps as it has points, or as this
-NO_POINTS = np.empty((0, 0)), False, 0.0  # where compiled steps have all of K
-TIGHT = 1e-5  # a gap; below it, the linear system is tried as soon as its guess may be right
+WORTH_A_THREAD = 1000  # points in each of several problems worth solving at the same time
+WORTH_BLAS_THREADS = 1500  # points in one problem; for fewer, a second thread costs more than it saves
+FEW = 400  # one of several problems may take twice as many steps as it has points, or twice this number
+NO_POINTS = np.empty((0, 0)), False, 0.0  # for compiled steps that have all of K
+TIGHT = 1e-5  # below this gap, the linear system is tried as soon as its guess may be right
 
 
 def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
-    """The point with its certificate, from one triangle of K and, where possible, in one compiled loop."""
+    """The point with its certificate, from one triangle of K and, if possible, in one compiled loop."""
     f = f if f is not None else symmetric_product(dual.K, c) if c.any() else np.zeros_like(c)
     loops = ready(STEPS * len(c) ** 2)
     if loops is None:
@@ -49,13 +49,13 @@ def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
     b = svm.best_offset(dual.y - f, dual.y) if dual.offset else 0.0
     gap, objective, square = loops.gap_and_objective(dual.y, f, b, dual.lo, dual.hi, c)
     if square < 0 or objective == 0:
-        return svm.certify(dual, c, f)  # which examines these cases
+        return svm.certify(dual, c, f)  # it handles these cases
     return Point(c, f, b, gap / objective, objective)
 
 
 @accelerates(svm.solve_each)
 def solve_each(K: Array, problems: list[svm.Problem], lam: float, **numbers: Any) -> list[svm.SVMFit]:
-    """All problems by steps in one compiled loop; those that it does not finish one by one, or at the same time."""
+    """Solve all problems by steps in one compiled loop; the unfinished ones follow one by one, or at the same time."""
     K, n, sizes = in_rows(K), len(K), [len(y) for _, y in problems]
     loops = ready(STEPS * sum(size**2 for size in sizes))
     starts: list[Any] = [None] * len(problems)
@@ -79,7 +79,7 @@ def solve_each(K: Array, problems: list[svm.Problem], lam: float, **numbers: Any
 def svms_on_points(
     kernel: Any, P: Any, problems: list[svm.Problem], lam: float, *, offset: str, gap: float
 ) -> list[svm.SVMFit]:
-    """Where few points support, by steps that compute the rows of K as they need them; else from all of K."""
+    """If few points are support vectors, solve by steps that compute rows of K on demand; otherwise from all of K."""
     if type(kernel).formula not in (Gaussian.formula, Laplacian.formula) or offset == "penalised" or gap <= 1e-8:
         return NotImplemented
     if len(P) < 1000 and not always():
@@ -104,7 +104,7 @@ def _by_steps(
     offset: bool,
     gap: float,
 ) -> list[Any]:
-    """The fits; where at most so many steps do not reach the gap, the coefficients that they lead to."""
+    """The fits; if this many steps do not reach the gap, the coefficients that they lead to."""
     starts = np.append(0, np.cumsum([len(y) for _, y in problems]))
     rows, y = np.concatenate([rows for rows, _ in problems]), np.concatenate([y for _, y in problems])
     C, gap, limits = svm.C_from_lam(lam, n=n), real(gap, "gap", above=0), np.array(most)
@@ -144,16 +144,16 @@ def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point,
     best = point = Point(c, np.zeros(n), 0.0, np.inf, np.inf)  # at 0 no certificate is needed
     if c.any() or gap >= 1 or max_steps == 0:
         best = point = certify(dual, c)
-        if gap < point.gap < 0.1:  # a start nearby
+        if gap < point.gap < 0.1:  # the start is close to the solution
             point, steps = _put_on_margin(dual, point, min(5, max_steps))
             best = min(best, point, key=rank)
     loops = compiled(STEPS * n * n, n)
-    # A compiled step takes microseconds, a system of all free coefficients O(n^3): for many points more steps pay off.
+    # A compiled step takes microseconds, a system of all free coefficients O(n^3): for many points, more steps pay off.
     some, most = (10 * n, max(20 * n, n * n // 20)) if loops else (max(50, 3 * n // 4), max(3 * n, n * n // 300))
     while best.gap > gap and steps < min(most, max_steps):
         c, f, took, done = _steps(dual, point, loops, tol, min(some, max_steps - steps))
         steps += took
-        point = certify(dual, c, f if gap > 1e-8 else None)  # for a small gap the rounding in f matters
+        point = certify(dual, c, f if gap > 1e-8 else None)  # for a small gap, the rounding in f matters
         best = min(best, point, key=rank)
         if point.gap <= gap:
             break
@@ -178,7 +178,7 @@ def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point,
 
 
 def _steps(dual: Dual, point: Point, loops: Loops, tol: float, most: int) -> tuple[Array, Array, int, bool]:
-    """Cheap steps until no violation exceeds `tol`: the coefficients, Kc, the steps, and whether it converged.
+    """Take cheap steps until no violation exceeds `tol`; return the coefficients, Kc, the steps, and if it converged.
 
     From time to time, coefficients at a bound without a KKT violation are left out, because a smaller copy of K is read
     faster. The next certificate shows which were left out too early.
@@ -240,7 +240,7 @@ def _descend(dual: Dual, loops: Loops, c: Array, r: Array, steps: int, tol: floa
 
 
 def _single_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array, steps: int, tol: float = 0.0) -> int:
-    r"""Move the $c_i$ that gains most, $\delta r_i - \frac12 \delta^2 K_{ii}$, keeping $r = y - Kc$; steps taken."""
+    r"""Move the $c_i$ that gains most, $\delta r_i - \frac12 \delta^2 K_{ii}$, keeping $r = y - Kc$; return steps."""
     half, goal, gain = 0.5 * diag, np.empty_like(r), np.empty_like(r)
     for step in range(steps):
         np.divide(r, diag, out=goal)
@@ -260,15 +260,15 @@ def _single_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Arra
 
 
 def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array, steps: int, tol: float = 0.0) -> int:
-    r"""Move two coefficients against each other, $c_i$ up and $c_j$ down, keeping $r = y - Kc$; steps taken.
+    r"""Move two coefficients in opposite directions, $c_i$ up and $c_j$ down, keeping $r = y - Kc$; return the steps.
 
     $i$ has the largest residual that can still go up; $j$ gains most with it, $(r_i - r_j)^2 / 2$ over the curvature
     $K_{ii} + K_{jj} - 2K_{ij}$.
     """
-    floor = max(1e-12 * diag.max(), TINY)  # two points at one place have curvature 0
+    floor = max(1e-12 * diag.max(), TINY)  # two identical points have curvature 0
     up = np.where(c < hi, 0.0, -np.inf)  # a summand that excludes what cannot go up
     down = np.where(c > lo, 1.0, 0.0)  # a factor that excludes what cannot go down
-    gain, curvature = np.empty_like(r), np.empty_like(r)  # reused, since a step is only a few short passes over n
+    gain, curvature = np.empty_like(r), np.empty_like(r)  # reused, because a step is only a few short passes over n
     for step in range(steps):
         i = int(np.add(r, up, out=gain).argmax())
         r_i, room_i = float(r[i]), float(hi[i] - c[i])
@@ -298,9 +298,9 @@ def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array,
 
 
 def _put_on_margin(dual: Dual, point: Point, rounds: int) -> tuple[Point, int]:
-    """Guess which coefficients are at a bound, solve for residual 0 of the others, guess again: Newton's method.
+    """Newton's method: guess which coefficients are at a bound, make the residuals of the others 0, and guess again.
 
-    Close to the solution the guess is soon right, and then the answer is exact. Returns the best point and the number
+    Close to the solution, the guess is soon right, and then the answer is exact. Return the best point and the number
     of systems solved.
     """
     K, y, lo, hi = dual.K, dual.y, dual.lo, dual.hi
@@ -344,7 +344,7 @@ def _moved(K: Array, f: Array, c: Array, to: Array) -> Array:
 
 
 def _solve_open(dual: Dual, point: Point, size: int, *, gap: float, max_steps: int) -> tuple[Point, int]:
-    """Solve for `size` coefficients, free ones first, then by KKT violation; the others are held."""
+    """Solve for `size` coefficients, free ones first, then by KKT violation; the others stay fixed."""
     K, y, lo, hi, c = dual.K, dual.y, dual.lo, dual.hi, point.c.copy()
     chosen = np.argpartition(-_wish(dual, point), size - 1)[:size]
     held = np.delete(np.arange(len(c)), chosen)
@@ -359,7 +359,7 @@ def _solve_open(dual: Dual, point: Point, size: int, *, gap: float, max_steps: i
         tolerance=max(1e-3 * gap, 1e-14) * max(dual_value, 1e-3 * point.objective),
         max_steps=min(60, max_steps),
     )
-    found = certify(dual, balanced(c) if dual.offset else c)  # if it was cut short, the constraint does not hold yet
+    found = certify(dual, balanced(c) if dual.offset else c)  # if it stopped early, the constraint does not hold yet
     found, solved = _put_on_margin(dual, found, min(5, max_steps - steps))
     return found, steps + solved
 
@@ -369,9 +369,9 @@ def _interior_point(
 ) -> tuple[Array, int]:
     r"""Minimise $\frac12 c^\top K c - t^\top c$ over $lo \le c \le hi$ and, if `total` is given, $\sum_i c_i$ = total.
 
-    At the minimum $t - Kc - b = z_2 - z_1$ with multipliers $z \ge 0$ that vanish where the rooms $c - lo$ and
-    $hi - c$ do not. Mehrotra's predictor-corrector method lowers all products of room and multiplier together, until
-    their sum is at most `tolerance`.
+    At the minimum, $t - Kc - b = z_2 - z_1$ with multipliers $z \ge 0$ that vanish where the slacks $c - lo$ and
+    $hi - c$ (`room`) do not. Mehrotra's predictor-corrector method lowers all products of slack and multiplier
+    together, until their sum is at most `tolerance`.
     """
 
     def residuals(c: Array, b: float) -> tuple[Array, float]:
@@ -380,7 +380,7 @@ def _interior_point(
     width, b, steps = hi - lo, 0.0, 0
     c = np.clip(c, lo + 0.05 * width, hi - 0.05 * width)
     r, lack = residuals(c, b)
-    room = np.array([c - lo, hi - c])  # (2, n), stored as well: close to a bound the difference would round to 0
+    room = np.array([c - lo, hi - c])  # (2, n), stored because close to a bound the difference would round to 0
     z = 1 + np.maximum(0.0, [-r, r])  # (2, n), with r = z[1] - z[0] from the start
     while steps < max_steps and (np.sum(room * z) > tolerance or abs(lack) > 1e-14 * width.sum()):
         solve = _kkt_solver(K, (z / room).sum(axis=0), offset=total is not None)
@@ -388,7 +388,7 @@ def _interior_point(
         d_room = np.array([d, -d])
         a = _longest(room, z, d_room, d_z)
         mean, ahead = np.mean(room * z), np.mean((room + a * d_room) * (z + a * d_z))
-        # The less that step gains, the closer the products should stay to their present mean.
+        # The less this step gains, the closer the products should stay to their present mean.
         d, d_b, d_z = _barrier_direction(solve, r, lack, room, z, mean * (ahead / mean) ** 3 - d_room * d_z)
         d_room = np.array([d, -d])
         a = 0.995 * _longest(room, z, d_room, d_z)
@@ -413,7 +413,7 @@ def _longest(room: Array, z: Array, d_room: Array, d_z: Array) -> float:
 
 
 def _kkt_solver(K: Array, diagonal: Array, *, offset: bool) -> Solver:
-    """A solver for d and d_b in `(K + diag(diagonal)) d + d_b = rhs`, `sum(d) = lack`; without offset d_b is 0."""
+    """A solver for d and d_b in `(K + diag(diagonal)) d + d_b = rhs`, `sum(d) = lack`; without an offset, d_b is 0."""
     lower = _cholesky(K, diagonal)
     if not offset:
         return lambda rhs, lack: (linalg.cho_solve(lower, rhs, check_finite=False), 0.0)

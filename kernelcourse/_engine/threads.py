@@ -1,4 +1,4 @@
-"""Compiled loops and threads: whether a job is worth them, and how it is cut.
+"""Compiled loops and threads: whether a job is worth them, and how it is divided.
 
 Both change the speed, never an answer. `KERNELCOURSE_FAST=0` in the environment turns the compiled loops off; an
 installation without numba has none (`pip install kernelcourse[fast]`).
@@ -20,23 +20,23 @@ from ..validation import slices
 
 S = TypeVar("S")
 T = TypeVar("T")
-_alone = ContextVar("alone", default=False)  # whether this is one of several jobs that run side by side
+_alone = ContextVar("alone", default=False)  # whether this is one of several jobs that run in parallel
 Loops = Any  # the module of compiled loops, or None
 _done = 0.0  # elementary steps that small jobs have taken so far without compiled loops
 
-SLAB = 2**20  # entries of a Gram matrix that are worked on at a time: 8 MB
+SLAB = 2**20  # entries of a Gram matrix processed at a time: 8 MB
 WORTH_COMPILING = 2**19  # entries or elementary steps; a smaller job takes less time than importing numba
 WORTH_CALLING = 2**12  # the same limit once numba is loaded
-WORTH_WAITING = 2**25  # elementary steps of all small jobs so far: some tenths of a second in plain numpy
-WORTH_A_THREAD = 2**18  # entries: some tenths of a millisecond, the time it takes to start a thread
+WORTH_WAITING = 2**25  # elementary steps of all small jobs so far: a few tenths of a second in plain numpy
+WORTH_A_THREAD = 2**18  # entries: a few tenths of a millisecond, the time it takes to start a thread
 
 
 def compiled(work: float, points: float | None = None) -> Loops:
-    """The compiled loops for a job of so many elementary steps; None if plain numpy should do it.
+    """The compiled loops for a job of `work` elementary steps; None if plain numpy should do it.
 
-    Compiling takes seconds, so a job on `points` (by default the root of `work`) fewer than a thousand never waits for
-    it. The loops are compiled once plain numpy has done `WORTH_WAITING` steps in at least eight such jobs. From then on
-    smaller jobs use them too.
+    Compiling takes seconds, so a job on fewer than a thousand `points` (by default the square root of `work`) never
+    waits for it. The loops are compiled once plain numpy has done `WORTH_WAITING` steps in at least eight such jobs.
+    From then on, smaller jobs use them too.
     """
     global _done
     if os.environ.get("KERNELCOURSE_FAST") == "0":
@@ -51,7 +51,7 @@ def compiled(work: float, points: float | None = None) -> Loops:
 
 
 def ready(work: float) -> Loops:
-    """The compiled loops for a part of a job, if they are compiled already."""
+    """The compiled loops for a part of a job, if they are already compiled."""
     there = _loops.cache_info().currsize > 0
     return compiled(work, np.inf) if there and (work >= WORTH_CALLING or always()) else None
 
@@ -60,12 +60,12 @@ def ready(work: float) -> Loops:
 def _loops() -> Loops:
     try:
         return import_module(".loops", __package__)
-    except (ImportError, RuntimeError):  # no numba, or nowhere to keep what it compiles
+    except (ImportError, RuntimeError):  # no numba, or no place to store what it compiles
         return None
 
 
 def in_rows(A: Any) -> Any:
-    """A in C order and writable, as the compiled loops expect it; a copy only if it is not."""
+    """A in C order and writable, as the compiled loops expect; a copy only if A is not."""
     return np.require(A, dtype=np.float64, requirements=["C", "W"])
 
 
@@ -79,7 +79,7 @@ def slabs(n: int, columns: int, entries: int = SLAB) -> Iterator[slice]:
 
 
 def threads() -> int:
-    """How many threads a job may use: as many as the linear algebra is told to use, and one beside other jobs."""
+    """How many threads a job may use: as many as the linear algebra may use, or one if other jobs run beside it."""
     if _alone.get():
         return 1
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -90,9 +90,9 @@ def threads() -> int:
 
 
 def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], entries: int, *, products: bool = False) -> None:
-    """Call `work`, which releases the GIL, for every part, in threads if the entries are many enough.
+    """Call `work`, which releases the GIL, for every part, in threads if there are enough entries.
 
-    With `products` the linear algebra uses one thread for each part; where that cannot be set, one part runs at a time.
+    With `products`, the linear algebra uses one thread per part; where that cannot be set, one part runs at a time.
     """
     parts = list(parts)
     count = min(workers() if products else threads(), len(parts))
@@ -116,13 +116,13 @@ def controller() -> Any:
 
 def workers() -> int:
     """How many jobs `side_by_side` does at a time."""
-    return threads() if controller() is not None else 1  # of the linear algebra for each of them
+    return threads() if controller() is not None else 1  # each job's linear algebra gets one thread
 
 
 def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
-    """The results of independent jobs, in order; in threads, with one thread of the linear algebra for each.
+    """The results of independent jobs, in order; they run in threads, with one linear-algebra thread each.
 
-    Many small products in two threads slow each other down. Without threadpoolctl the jobs run one after the other.
+    Many small products in two threads slow each other down. Without threadpoolctl, the jobs run one after another.
     """
     if len(jobs) == 1:
         return [jobs[0]()]
@@ -132,16 +132,16 @@ def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
 
 
 _lock = threading.Lock()
-_inside = 0  # callers that are inside `one_thread` now
+_inside = 0  # callers currently inside `one_thread`
 _before: list[tuple[Any, int]] = []  # each pool, and how many threads it had
 
 
 @contextmanager
 def one_thread(wanted: bool = True) -> Iterator[None]:
-    """Within it the linear algebra uses one thread: for short products a second costs more than it saves.
+    """Within this context, the linear algebra uses one thread: for short products, a second costs more than it saves.
 
     A BLAS library has one pool for all threads of a program. The first caller sets the limit, and the last one to leave
-    restores the old number: if each caller restored what it found, one would restore the limit of another.
+    restores the old number: if each caller restored what it found, one would restore another's limit.
     """
     global _inside
     if not wanted or controller() is None:
@@ -175,7 +175,7 @@ def _in_one_thread(job: Callable[[], T]) -> T:
 
 
 def _map(count: int, work: Callable[[S], T], parts: Sequence[S]) -> list[T]:
-    """`work` for every part in `count` threads, with the engine and numpy's warnings as they are in this one."""
+    """Call `work` for every part in `count` threads, with this thread's settings of the engine and numpy's warnings."""
     from concurrent.futures import ThreadPoolExecutor
 
     contexts = [copy_context() for _ in parts]

@@ -1,7 +1,7 @@
 """Change an assignment that has been graded: add, rename or drop a check, or change its points.
 
 Everything is graded again in a copy of the course, and a table says whose points change. Nothing else is written unless
-you say --write. Manual scores, comments and extra credit stay; --renamed says which cell they belong to now.
+you pass --write. Manual scores, comments and extra credit stay; --renamed says which cell they belong to now.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 @dataclass
 class Given:
-    """What people have entered for a student, beside the points of the checks."""
+    """What people have entered for a student, apart from the points of the checks."""
 
     scores: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)  # by cell: manual, extra credit
     comments: dict[str, str] = field(default_factory=dict)
@@ -66,13 +66,13 @@ class Given:
 
 @dataclass
 class Amended:
-    """A copy of the course, in which an assignment has its new form."""
+    """A copy of the course in which the assignment has its new form."""
 
     assignment: str
     copy: Course
     before: dict[str, tuple[float, float]]  # points and the most that could be earned, by student
     after: dict[str, tuple[float, float]]
-    lost: list[str]  # what no longer belongs to any cell
+    lost: list[str]  # entries that no longer belong to any cell
 
 
 def amend(
@@ -84,9 +84,9 @@ def amend(
     jobs: int = 0,
     unsafe: bool = False,
 ) -> Amended:
-    """Release and grade an assignment as its source is now, in a copy of the course.
+    """Release and grade an assignment from its present source, in a copy of the course.
 
-    What was done with the same source, submissions and gradebook before is not done again.
+    Work already done with the same source, submissions and gradebook is not repeated.
     """
     from .secret import grading_folder
     from .workshop import copy_course
@@ -107,12 +107,12 @@ def amend(
     given = _given(course, assignment)
     lost = _restore(copy, assignment, given, renamed or {})
     if any(each.extension for each in given.values()):
-        _grade(copy, assignment, jobs=jobs, unsafe=unsafe)  # nothing is left to grade, but penalties are worked out
+        _grade(copy, assignment, jobs=jobs, unsafe=unsafe)  # nothing is left to grade, but this computes the penalties
     return Amended(assignment, copy, _points(course, assignment), _points(copy, assignment), lost)
 
 
 def _state(course: Course, assignment: str, term: str | None, unsafe: bool) -> str:
-    """The same as long as nothing has changed that the new grades depend on."""
+    """A hash of everything that the new grades depend on."""
     from .. import __version__
 
     total = hashlib.sha256(f"{__version__} {term} {unsafe}".encode())
@@ -120,14 +120,14 @@ def _state(course: Course, assignment: str, term: str | None, unsafe: bool) -> s
     files += [*(course.root / "submitted").glob(f"*/{assignment}/*"), record_file(course.root, assignment)]
     for path in sorted(path for path in files if path.is_file() and path.suffix != ".pyc"):
         if path.parent == course.solutions / assignment and path.suffix == ".ipynb":
-            continue  # the twin of the source
+            continue  # the source's .ipynb twin
         total.update(f"\0{path.relative_to(course.root)}\0".encode(errors="surrogateescape"))
         total.update(path.read_bytes())
     return total.hexdigest()
 
 
 def _regrade(copy: Course, assignment: str, *, term: str | None, jobs: int, unsafe: bool) -> None:
-    """Release the new form in a copy of the course whose gradebook has no submission of it, and grade everybody."""
+    """Release the new form in a copy of the course whose gradebook has no submissions for it, and grade everybody."""
     from nbgrader.api import Gradebook
 
     from .release import release
@@ -170,7 +170,7 @@ def _given(course: Course, assignment: str) -> dict[str, Given]:
 
 
 def _restore(copy: Course, assignment: str, given: Mapping[str, Given], renamed: Mapping[str, str]) -> list[str]:
-    """Enter again what people had entered; return what no longer belongs to any cell."""
+    """Re-enter what people had entered; return what no longer belongs to any cell."""
     from nbgrader.api import Gradebook
 
     lost = []
@@ -228,9 +228,9 @@ def _table(amended: Amended) -> Iterator[str]:
 
 
 def write(course: Course, amended: Amended) -> None:
-    """Put the new release, results, notebooks and grades in their places; the gradebook last.
+    """Put the new release, results, notebooks and grades in place, the gradebook last.
 
-    If it is interrupted, doing it again finishes it: the copy goes when all is done.
+    If it is interrupted, running it again finishes the work: the copy is removed only when everything is done.
     """
     from .grade import _alone
     from .secret import grading_folder
@@ -250,7 +250,7 @@ def write(course: Course, amended: Amended) -> None:
 
 
 def _replace(new: Path, old: Path) -> None:
-    """A copy of a folder in the place of another; the copy stays, for a second try."""
+    """Replace a folder by a copy of another, which stays in case a second try is needed."""
     draft = old.with_name(f".{old.name}.new")
     shutil.rmtree(draft, ignore_errors=True)
     shutil.copytree(new, draft)

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from .graded import Ending, Graded, Submission
 
-_SHORTEST = 3  # letters of a name that is looked for in texts
+_SHORTEST = 3  # letters in a name; shorter names are not searched for in texts
 
 
 def anonymous(everything: Graded, secret: str) -> Graded:
-    """The same results under numbers; names and ids are left out of texts as well, as far as they are known."""
+    """The same results under numbers; known names and ids are removed from texts as well."""
     people = [*everything.submissions, *everything.absent]
     known = sorted({one.student for one in people} | {ending.student for ending in everything.endings})
     numbers = {student: _number(student, secret) for student in known}

@@ -1,6 +1,6 @@
 """Run the visible checks of a notebook in a fresh kernel, as the grader will, and report the result of each piece.
 
-A piece that never ends or kills the kernel costs its own points only: the others are checked in a fresh kernel.
+A piece that never ends or kills the kernel costs only its own points: the others are checked in a fresh kernel.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .notebooks import read_notebook
 from .transplant import defined_names
 
 BY_HAND = "read by your instructor"
-_LOOK = 0.5  # seconds between two looks at a file that is watched
+_LOOK = 0.5  # seconds between two checks of a watched file
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True)
 class Row:
-    """What came of one piece: a line of the table and, where there is more to say, a box."""
+    """The outcome of one piece: a line in the table and, where there is more to say, a box."""
 
     piece: str
     points: float
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         while True:
             saved = _time_of(args.notebook)
-            print("\033[2J\033[H", end="")  # an empty screen
+            print("\033[2J\033[H", end="")  # clear the screen
             try:
                 _once(args)
             except CourseError as error:  # the file may be half written, or the next save may put it right
@@ -90,7 +90,7 @@ def _once(args: argparse.Namespace) -> int:
 
 
 def check(path: Path, *, pieces: list[str] | tuple[str, ...] = (), seconds: float, why: bool = False) -> list[Row]:
-    """What came of each piece of a notebook, or of the named ones, after a run from top to bottom."""
+    """The outcome of each piece of a notebook, or of the named pieces, after a run from top to bottom."""
     from tqdm import tqdm
 
     notebook = read_notebook(path)
@@ -127,7 +127,7 @@ class Call:
 
 
 def is_check(cell: Any) -> bool:
-    """Whether a cell holds checks that a machine can run."""
+    """Whether a cell contains checks that can be run automatically."""
     return cell.cell_type == "code" and bool(_meta(cell).get("grade")) and not _meta(cell).get("solution")
 
 
@@ -164,13 +164,13 @@ def _wanted(notebook: Any, path: Path, pieces: list[str] | tuple[str, ...]) -> l
 
 
 class _Attempt:
-    """One run of a notebook: knows which cells failed, so that a name that is missing can be explained."""
+    """One run of a notebook; it records which cells failed, so that a missing name can be explained."""
 
     def __init__(self, runner: Runner, why: bool) -> None:
         self.runner, self.why = runner, why
         self.sources: list[str] = []
         self.broken: dict[str, str] = {}  # name -> why the cell that defines it failed
-        self.first = ""  # why the first of the failed cells failed
+        self.first = ""  # why the first failing cell failed
 
     def run(self, source: str) -> None:
         self.sources.append(source)
@@ -180,7 +180,7 @@ class _Attempt:
             self.broken |= dict.fromkeys(defined_names([source]), reason)
 
     def check(self, cell: Any, chosen: list[Call]) -> Iterator[Row]:
-        """The rows of a check cell, piece by piece if it consists of pieces."""
+        """The rows for a check cell, one per piece if it consists of pieces."""
         if calls(cell.source):
             yield from map(self._piece, chosen)
             return
@@ -209,7 +209,7 @@ class _Attempt:
         return Row(name, points, earned, box="\n".join(filter(None, (ran.text, more.text))))
 
     def _explained(self, ran: Ran, source: str) -> str:
-        """What is wrong with a check that gave no verdict; a missing name has its cause further up."""
+        """What is wrong with a check that gave no verdict; the cause of a missing name is further up."""
         missing = re.fullmatch(r"name '(\w+)' is not defined", ran.error.evalue) if ran.error is not None else None
         if missing is None:
             return _failure(ran, source)
@@ -219,7 +219,7 @@ class _Attempt:
 
 
 def _failure(ran: Ran, source: str) -> str:
-    """How a cell failed, with the line, or nothing if it did not."""
+    """How a cell failed, and in which line; empty if it did not fail."""
     if ran.trouble:
         return f"{ran.trouble} {ran.line}".rstrip()
     if ran.error is None:
@@ -234,7 +234,7 @@ def _failure(ran: Ran, source: str) -> str:
 
 
 def render(rows: list[Row], *, width: int) -> str:
-    """The boxes of what is wrong, then the table, whose last line counts the points."""
+    """The boxes that explain what is wrong, then the table, whose last line adds up the points."""
     name_width = max((len(row.piece) for row in rows), default=0)
     lines = [f"{row.box}\n" for row in rows if row.box]
     for row in rows:

@@ -1,7 +1,7 @@
 """The command line: a table of commands, one module each.
 
 A command module has a docstring (its help), `add_arguments(parser)` and `run(args)`, which returns the exit code.
-It imports nothing heavy at its top, so that `kernelcourse --help` answers at once.
+It imports nothing heavy at module level, so that `kernelcourse --help` answers at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .errors import CourseError
 
 COMMANDS = {
     "init": "turn a folder into a course",
-    "doctor": "say what this machine can do, and what to install",
+    "doctor": "report what this machine can do, and what to install",
     "check": "run the visible checks of a notebook",
     "progress": "show how far you are in all assignments",
     "solution": "show a solution, once your instructor allows it",
@@ -54,7 +54,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Exit code 0: all is well; 1: a check failed; 2: the command could not do its work."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a Windows console may not know ✓; better a ? than a crash
+        if hasattr(stream, "reconfigure"):  # a Windows console may be unable to show ✓; better a ? than a crash
             stream.reconfigure(errors="replace")
     args = build_parser().parse_args(argv)
     try:

@@ -1,9 +1,9 @@
 """Many submissions at once, on the workers of a Dask cluster.
 
-Dask's messages are pickles: whoever receives one runs whatever the sender put into it. So the client lives in its own
-process, the courier, in a sandbox that sees the network and nothing of the course; between it and the grader goes
-JSON, of which `far.checked` takes what a result can be. The scheduler and the workers must know each other by TLS,
-unless they are on this machine: they receive the secret of the hidden inputs.
+Dask's messages are pickles: the receiver runs whatever the sender put into them. So the client has its own process,
+the courier, in a sandbox that has access to the network but not to the course. It exchanges JSON with the grader, and
+`far.checked` accepts only what a result can contain. The scheduler and the workers must authenticate each other by
+TLS, unless they are on this machine, because they receive the secret of the hidden inputs.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from .handed import Handed
 from .sandbox import Limits, Mounts, find_bubblewrap, packages
 from .submission import Graded, Task
 
-_AHEAD = 2  # submissions that wait at each worker
-_LONGEST = 50_000_000  # characters of a line from the courier
+_AHEAD = 2  # submissions queued at each worker
+_LONGEST = 50_000_000  # characters in one line from the courier
 
 
 def on_a_cluster(
@@ -64,7 +64,7 @@ def on_a_cluster(
 
 
 def _located(address: str) -> str:
-    """The scheduler's address, which may be in the file that it wrote."""
+    """The scheduler's address, read from the file that the scheduler wrote if a file is named."""
     if not address.endswith(".json"):
         return address
     try:
@@ -74,7 +74,7 @@ def _located(address: str) -> str:
 
 
 def require_security(address: str) -> dict[str, str]:
-    """The certificates of Dask's own configuration, as text; refuses an address that is neither here nor secured."""
+    """The certificates in Dask's own configuration, as text; refuse an address that is neither local nor secured."""
     parts = urlsplit(address if "//" in address else f"tcp://{address}")
     if parts.scheme == "tls":
         from distributed.security import Security
@@ -122,10 +122,10 @@ def _found(code: str) -> str:
 
 
 def _shut_in() -> list[str]:
-    """The command that starts Python in a place with the network and the packages that a client needs."""
+    """The command that starts Python in a sandbox with the network and the packages that a client needs."""
     command = [find_bubblewrap(), "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     command += [f"--unshare-{name}" for name in ("ipc", "pid", "uts", "cgroup-try")]
-    command += ["--proc", "/proc"]  # Dask looks there for itself
+    command += ["--proc", "/proc"]  # Dask looks up its own process there
     mounts = Mounts()
     mounts.add_system()
     mounts.read_only(Path(__file__).parents[1], "/library/kernelcourse")
@@ -142,7 +142,7 @@ def _shut_in() -> list[str]:
 
 def _send(courier: subprocess.Popen[str], message: dict[str, Any]) -> None:
     assert courier.stdin is not None
-    with contextlib.suppress(BrokenPipeError):  # `_receive` will find out
+    with contextlib.suppress(BrokenPipeError):  # `_receive` will report it
         courier.stdin.write(json.dumps(message) + "\n")
         courier.stdin.flush()
 

@@ -1,4 +1,4 @@
-"""Put the submissions of a platform's zip file into the folder `submitted`, and note when they came.
+"""Put the submissions in a platform's zip file into the folder `submitted`, and record when they arrived.
 
 Gradescope: Download submissions (its file of times and submitters is read; a group's submission goes to each member).
 Canvas: Download submissions. Moodle: Download all submissions. Students are found by the ids and names of the roster
@@ -31,24 +31,24 @@ _METADATA = "submission_metadata.yml"
 
 @dataclass(frozen=True)
 class Entry:
-    """A notebook in a zip file: who may have handed it in, by several names, and when, if the platform says so."""
+    """A notebook in a zip file, the names that may identify its author, and the time, if the platform gives one."""
 
     who: list[str]
     name: str
-    longer: str  # with the student's own folders, for a second file of the same name
+    longer: str  # includes the student's own folders, for a second file of the same name
     info: zipfile.ZipInfo
     time: str = ""
 
 
 @dataclass
 class Arrived:
-    """The notebooks of one student in a zip file, and when they came."""
+    """One student's notebooks in a zip file, and when they arrived."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     time: str = ""
 
     def add(self, entry: Entry, archive: zipfile.ZipFile) -> str:
-        """Take a notebook; return what is wrong with it, if it cannot be taken."""
+        """Accept a notebook; if it cannot be accepted, return what is wrong with it."""
         size = sum(map(len, self.files.values())) + entry.info.file_size
         if size > LARGEST or len(self.files) >= MOST_FILES:
             return "is too much for one submission"
@@ -57,7 +57,7 @@ class Arrived:
         except Exception as error:  # noqa: BLE001 - encrypted, damaged, an unknown method: zipfile raises all kinds
             return f"cannot be unpacked ({error})"
         name = entry.longer if entry.name in self.files else entry.name
-        self.files[name if len(name.encode()) < 256 else name[-60:]] = content  # a file system's longest name
+        self.files[name if len(name.encode()) < 256 else name[-60:]] = content  # the longest name a file system allows
         self.time = max(self.time, entry.time)
         return ""
 
@@ -109,9 +109,9 @@ def collect(course: Course, assignment: str, path: Path) -> tuple[list[str], lis
 
 
 def _entries(archive: zipfile.ZipFile) -> Iterator[Entry]:
-    """The notebooks in a platform's file, once for each person who handed in together.
+    """The notebooks in a platform's file; a group's notebook appears once for each member.
 
-    Folders further in are the student's own and can have any name: only the outermost one says whose they are.
+    Inner folders are the student's own and can have any name; only the outermost folder says who handed them in.
     """
     infos = [info for info in archive.infolist() if not info.is_dir() and info.file_size <= LARGEST]
     paths = {info.filename: PurePosixPath(info.filename).parts for info in infos}
@@ -137,12 +137,12 @@ def _entries(archive: zipfile.ZipFile) -> Iterator[Entry]:
 
 
 def _students_own(info: zipfile.ZipInfo) -> bool:
-    """Whether a student of Moodle handed the file in: a list of submissions in there is the student's word."""
+    """Whether the file lies in a student's folder from Moodle, where a list of submissions cannot be trusted."""
     return any(map(_MOODLE.fullmatch, PurePosixPath(info.filename).parts))
 
 
 def _gradescope(content: bytes) -> dict[str, tuple[list[list[str]], str]]:
-    """Submitters (each by several names) and time of each folder, from Gradescope's own list."""
+    """The submitters (each under several names) and the time for each folder, from Gradescope's own list."""
     import yaml
 
     try:
@@ -162,7 +162,7 @@ def _gradescope(content: bytes) -> dict[str, tuple[list[list[str]], str]]:
 
 
 def _get(entry: Any, key: str) -> Any:
-    """A value of Gradescope's list, whose keys begin with a colon."""
+    """A value from Gradescope's list, whose keys begin with a colon."""
     return entry.get(f":{key}", entry.get(key)) if isinstance(entry, dict) else None
 
 
@@ -176,7 +176,7 @@ def _time(value: Any) -> str:
 
 
 class _People:
-    """The roster, by every name that a platform may use."""
+    """The roster, indexed by every name that a platform may use."""
 
     def __init__(self, students: Iterable[Any]) -> None:
         self.by_name: dict[str, str] = {}
@@ -185,7 +185,7 @@ class _People:
             for name in filter(None, names):
                 taken = self.by_name.setdefault(spelling(name), who.id)
                 if taken != who.id:
-                    self.by_name[spelling(name)] = ""  # two people have it
+                    self.by_name[spelling(name)] = ""  # two people share the name
 
     def find(self, name: str) -> str:
         return self.by_name.get(spelling(name), "")

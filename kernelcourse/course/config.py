@@ -1,4 +1,4 @@
-"""What a course's nbgrader_config.py asks for: nbgrader's steps, with ours among them."""
+"""The settings that a course's nbgrader_config.py loads: nbgrader's steps, with ours among them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..checking.checks import FILE
 
 
 def configure(c: Any) -> None:
-    """Set up nbgrader for a course of this form; the course's own file can override it."""
+    """Set up nbgrader for a course of this form; the course's own file can override the settings."""
     from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
     from nbgrader.preprocessors import Execute, SaveAutoGrades
 
@@ -19,12 +19,12 @@ def configure(c: Any) -> None:
     c.CourseDirectory.source_directory = "solutions"
     c.CourseDirectory.release_directory = "exercises"
 
-    # Every other file of a source folder goes to the students. These hold the solutions.
+    # These files contain the solutions; every other file in a source folder goes to the students.
     c.CourseDirectory.ignore = ["*.md", FILE, ".*", "__pycache__", "*.pyc"]
 
     c.GenerateAssignment.preprocessors = [*GenerateAssignment().preprocessors, StudentCopy, StableNotebook]
 
-    # Grading takes only texts from a submission, runs them in a sandbox, and judges outside it.
+    # Grading takes only texts from a submission, runs them in a sandbox, and judges the results outside it.
     c.Autograde.sanitize_preprocessors = [Transplant, *Autograde().sanitize_preprocessors]
     ours = {Execute: [GradeSafely], SaveAutoGrades: [SaveAutoGrades, NoteUnsafe]}
     c.Autograde.autograde_preprocessors = [

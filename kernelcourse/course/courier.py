@@ -1,4 +1,4 @@
-"""The process that talks to a Dask cluster: a line of JSON in for each submission, a line out for each result."""
+"""The process that talks to a Dask cluster: it reads one line of JSON per submission and writes one line per result."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _send(client: Any, student: str, payload: str, seconds: float) -> None:
-    """One submission to a worker; again elsewhere if the worker is lost."""
+    """Send one submission to a worker, and to another if the worker is lost."""
     trouble = ""
     for _ in range(_TRIES):
         try:

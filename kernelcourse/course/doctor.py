@@ -1,4 +1,4 @@
-"""Say what this machine can do for a course, and what to install where something is missing."""
+"""Report what this machine can do for a course, and what to install if something is missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PACKAGES = {"check": ("nbclient", "ipykernel"), "instructor": ("nbgrader", "jup
 
 @dataclass(frozen=True)
 class Finding:
-    """One line: what was looked at, what was found, and whether grading needs it and does not have it."""
+    """One line: what was checked, what was found, and whether grading lacks something that it needs."""
 
     what: str
     found: str
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def examine(folder: Path) -> Iterator[Finding]:
-    """Look at everything that releasing and grading need."""
+    """Check everything that releasing and grading need."""
     yield Finding("versions", f"kernelcourse {__version__}, Python {platform.python_version()}, {_kernel()}")
     for extra, packages in _PACKAGES.items():
         yield _packages(extra, packages)
@@ -66,7 +66,7 @@ def _packages(extra: str, names: tuple[str, ...]) -> Finding:
 
 
 def _sandbox() -> Finding:
-    """Try bubblewrap with the very options that grading uses."""
+    """Try bubblewrap with exactly the options that grading uses."""
     from . import seccomp
     from .sandbox import try_bubblewrap
 

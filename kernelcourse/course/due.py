@@ -1,7 +1,7 @@
-"""Set or show the due date of an assignment, and extensions for single students.
+"""Set or show the due date of an assignment, and extensions for individual students.
 
-Due dates are nbgrader's own, in the gradebook. Extensions are in extensions.csv in the course folder: nbgrader can
-extend only what has been handed in. Extensions that were granted in nbgrader count as well. The next run of
+Due dates are nbgrader's own, in the gradebook. Extensions are in extensions.csv in the course folder, because nbgrader
+can extend only what has been handed in. Extensions that were granted in nbgrader count as well. The next run of
 `kernelcourse grade` computes the penalties again; no submission is run again for it.
 """
 
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def moment(text: str) -> datetime:
-    """A time in UTC, without a zone, as nbgrader keeps it."""
+    """A time in UTC, without a zone, as nbgrader stores it."""
     from .received import in_utc
 
     try:

@@ -33,8 +33,8 @@ def nbgrader_api(course: Course, *, config: Any = None, gradebook: str = "") -> 
 def _newest_form() -> str:
     """The version that a new gradebook is marked with.
 
-    nbgrader asks the command `alembic heads`, which need not be on PATH and imports nbgrader once more, for eight
-    seconds of processor time.
+    nbgrader runs the command `alembic heads`, which may not be on PATH and imports nbgrader once more, which takes
+    eight seconds of processor time.
     """
     from alembic.script import ScriptDirectory
     from nbgrader.dbutil import ALEMBIC_DIR

@@ -1,4 +1,4 @@
-"""What a command says when it cannot do its work."""
+"""The error that a command raises when it cannot do its work."""
 
 from __future__ import annotations
 

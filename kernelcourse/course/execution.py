@@ -1,4 +1,4 @@
-"""A notebook's cells run one after another, in a kernel that is replaced if a cell kills it or never ends."""
+"""Run a notebook's cells one after another, in a kernel that is replaced if a cell kills it or never ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from ..checking.limits import PATIENCE, VARIABLE
 from .errors import CourseError
 
-# Python's own traceback of a process that dies or hangs, written when no other code in it can run any more.
+# Python's own traceback of a process that dies or hangs, written when no other code in the process can still run.
 _PROLOGUE = """
 def _note_the_line():
     import faulthandler
@@ -27,12 +27,12 @@ def _note_the_line():
 _note_the_line(); del _note_the_line
 """
 _FRAME = re.compile(r'File ".*ipykernel_\d+[/\\]\d+\.py", line (\d+) in (\S+)')
-_GRACE = 5.0  # seconds that a hanging process gets to write where it is
+_GRACE = 5.0  # seconds in which a hanging process can write its position
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of a cell: its outputs; if it brought the kernel down, a sentence on that and the line, if known."""
+    """The outcome of a cell: its outputs and, if it killed the kernel, a sentence saying so and the line, if known."""
 
     outputs: list[Any] = field(default_factory=list)
     trouble: str = ""
@@ -45,7 +45,7 @@ class Ran:
 
     @property
     def text(self) -> str:
-        """What a terminal shows of the outputs that are not errors."""
+        """The outputs that are not errors, as a terminal shows them."""
         shown = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in self.outputs]
         return "\n".join(text.rstrip("\n") for text in shown if text)
 
@@ -56,7 +56,7 @@ class Ran:
 
 
 class Runner:
-    """Runs cells in a kernel. After a crash or a hang a fresh kernel first runs again what was run before.
+    """Runs cells in a kernel. After a crash or a hang, a fresh kernel first reruns the earlier cells.
 
     `seconds` is the processor time of one piece; a cell may take `PATIENCE` times as long by the clock.
     """
@@ -74,9 +74,9 @@ class Runner:
         self.stack.close()
 
     def run(self, source: str, *, remember: bool = True, sources: Sequence[str] = ()) -> Ran:
-        """Run a cell; one that is remembered is run again in the next kernel, should this one die.
+        """Run a cell; if it is to be remembered, it is run again in the next kernel should this one die.
 
-        `sources` are the cells among which to look for the line that a crash came from.
+        `sources` holds the cells in which to look for the line that caused a crash.
         """
         while self.client is None:
             self._start()
@@ -86,7 +86,7 @@ class Runner:
         return ran
 
     def _start(self) -> None:
-        """Start a kernel and bring it to where the last one was; a cell that kills this one as well is forgotten."""
+        """Start a kernel and bring it to the state of the last one; a cell that kills this one as well is forgotten."""
         import nbformat
         from nbclient import NotebookClient
 
@@ -132,7 +132,7 @@ class Runner:
 
 
 def _silent() -> logging.Logger:
-    """A logger for nbclient, whose errors we report in our own words."""
+    """A silent logger for nbclient, whose errors we report in our own words."""
     log = logging.getLogger(f"{__name__}.nbclient")
     log.addHandler(logging.NullHandler())
     log.propagate = False
@@ -154,6 +154,6 @@ def _line(notes: Path, sources: Sequence[str]) -> str:
 
 
 def line_of(source: str, number: int) -> str:
-    """A line of a cell by its number, as IPython counts: from the first that is not empty."""
+    """A line of a cell by its number, counted as IPython does, from the first line that is not empty."""
     lines = re.sub(r"\A(?:[ \t]*\n)+", "", source).splitlines()
     return lines[number - 1].strip() if 0 < number <= len(lines) else ""

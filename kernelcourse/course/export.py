@@ -1,4 +1,4 @@
-"""What `nbgrader export` writes, as a table that holds together and runs no formula.
+"""What `nbgrader export` writes, with quoted cells and without formulas that a spreadsheet would run.
 
 nbgrader puts names and addresses into its file as they are: a comma in one moves the points to another column, and a
 spreadsheet runs what begins with an equals sign.
@@ -15,14 +15,14 @@ from .lms import harmless
 
 
 class _Cell(str):
-    """Text that is the same to nbgrader, and is written as one quoted cell."""
+    """Text that nbgrader treats as an ordinary string and that is written as one quoted cell."""
 
     def __format__(self, form: str) -> str:
         return '"' + harmless(self).replace('"', '""') + '"'
 
 
 class SafeExport(CsvExportPlugin):
-    """nbgrader's table, with what people are called in quotes and harmless."""
+    """nbgrader's table, with people's names quoted and made harmless."""
 
     def export(self, gradebook: Any) -> None:
         students = [

@@ -1,4 +1,4 @@
-"""Grading on another machine: what goes there and what comes back is text, JSON both ways.
+"""Grading on another machine: what is sent and what comes back is text, JSON in both directions.
 
 A worker of the cluster keeps one helper, which forks a process with limits for every submission, as the grader does.
 Only what notebooks showed is sent back: texts, points and names are never taken from a worker.
@@ -23,7 +23,7 @@ _lock = threading.Lock()
 
 
 def payload(task: Task, student: str, handed: Handed) -> str:
-    """All that a worker has to know about a submission."""
+    """Everything that a worker has to know about a submission."""
     task = replace(own_task(task, student), shelf="", variants=Variants())
     shared = asdict(task) | {"course": _to_text(task.course)}
     own = asdict(handed) | {"files": _to_text(handed.files)}
@@ -48,7 +48,7 @@ def read_payload(text: str) -> tuple[Task, str, Handed]:
 
 
 def shown(graded: Graded) -> str:
-    """What came of the notebooks, as text: the outputs of their code cells and what was odd about their run."""
+    """The outcome of the notebooks, as text: the outputs of their code cells and what was odd about their run."""
     notebooks = {}
     for stem in graded.result["notebooks"]:
         notebook = json.loads(graded.files[f"{stem}.ipynb"])
@@ -58,7 +58,7 @@ def shown(graded: Graded) -> str:
 
 
 def grade_far(text: str) -> str:
-    """Grade a submission on this worker; raises `RuntimeError` if that was not possible."""
+    """Grade a submission on this worker; raise `RuntimeError` if that is not possible."""
     global _helper
     with _lock:
         if _helper is None or _helper.poll() is not None:
@@ -74,7 +74,7 @@ def grade_far(text: str) -> str:
 
 
 def main() -> None:
-    """The helper: a line in, a line out, each graded in its own process."""
+    """The helper: it reads a submission per line, grades each in its own process, and writes a result per line."""
     import tempfile
     from pathlib import Path
 
@@ -95,9 +95,9 @@ def main() -> None:
 
 
 def checked(reply: str, task: Task, student: str, handed: Handed) -> Graded:
-    """The result that a worker's reply makes, on the notebook that we put together ourselves.
+    """The result built from a worker's reply and the notebook that we put together ourselves.
 
-    Whatever else it may send, the reply says only what the code cells showed, and of that only text and pictures pass.
+    Whatever else the reply contains, only the outputs of code cells are used, and of those only text and pictures.
     """
     from .secret import fingerprint
     from .session import clean_outputs

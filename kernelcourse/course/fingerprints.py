@@ -1,8 +1,8 @@
-"""What changes of the reference do, kept as fingerprints: how a check can name a mistake that nobody has catalogued.
+"""Fingerprints of changes to the reference, by which a check can name a mistake that nobody has catalogued.
 
-Every small change of a solution (`kernelcourse.checking.diagnosis.edits`) is run on public inputs. A few sums of what
-comes out are kept, with a sentence on the change; the solution itself is not. Words for the parts of a solution are
-in comments below its lines, each with the expression that they are for: ``# `lam / 2 * w @ w`: the penalty``.
+Every small change to a solution (`kernelcourse.checking.diagnosis.edits`) is run on public inputs. A few sums of the
+results are kept, with a sentence on the change; the solution itself is not. Words for the parts of a solution are
+in comments below its lines, each with the expression that it describes: ``# `lam / 2 * w @ w`: the penalty``.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from .folder import Course
 from .notebooks import read_source
 
 _PHRASE = re.compile(r"^\s*# `(.+?)`: (.+)$", re.MULTILINE)
-_SECONDS = 0.05  # for one change on one input, beyond three times what the solution takes: a loop may never end
-_LARGE = 1e30  # sums beyond it do not fit into the file
+_SECONDS = 0.05  # for one change on one input, on top of three times the solution's time: a loop may never end
+_LARGE = 1e30  # larger sums do not fit in the file
 _THROUGHOUT = {
     "doubled": "2 * {0}",
     "halved": "{0} / 2",
@@ -57,7 +57,7 @@ _THROUGHOUT = {
 
 @dataclass
 class Solution:
-    """The reference of one piece as its author wrote it."""
+    """The reference for one piece as its author wrote it."""
 
     function: ast.FunctionDef
     phrases: dict[str, str]  # an expression -> what it is
@@ -65,7 +65,7 @@ class Solution:
 
     @cached_property
     def number(self) -> int:
-        """A number that changes with the text and the words."""
+        """A checksum of the text and the words."""
         return zlib.crc32(repr((ast.dump(self.function), sorted(self.phrases.items()))).encode())
 
 
@@ -94,7 +94,7 @@ def _parsed(source: str) -> ast.Module:
 
 
 def _known(function: ast.FunctionDef, words: dict[str, str]) -> dict[str, str]:
-    """The phrases with their expressions as Python spells them; each has to occur in the function."""
+    """The phrases, keyed by their expressions as Python spells them; each must occur in the function."""
     phrases = {_spelled(text): phrase for text, phrase in words.items()}
     missing = set(phrases) - {head(node) for node in ast.walk(function)}
     if missing:
@@ -109,14 +109,14 @@ def _spelled(text: str) -> str:
 
 
 def head(node: ast.AST) -> str:
-    """A node as text; a statement with a block, by its first line."""
+    """A node as text; for a statement with a block, its first line."""
     if isinstance(node, (ast.For, ast.While, ast.If, ast.FunctionDef)):
         return ast.unparse(node).splitlines()[0].rstrip(":")
     return ast.unparse(node) if isinstance(node, (ast.expr, ast.stmt)) else ""
 
 
 class Places:
-    """The nodes of a solution with numbers and words."""
+    """The nodes of a solution, numbered and described in words."""
 
     def __init__(self, solution: Solution) -> None:
         self.solution = solution
@@ -147,7 +147,7 @@ class Places:
         return [name for name in self.arguments if name in found]
 
     def region(self, node: ast.AST | None) -> ast.AST | None:
-        """The smallest part with a phrase that holds the node."""
+        """The smallest part with a phrase that contains the node."""
         while node is not None and head(node) not in self.solution.phrases:
             node = self.parent.get(id(node))
         return node
@@ -160,7 +160,7 @@ class Places:
         return step is not None
 
     def said(self, node: ast.AST) -> str:
-        """What a node is, in the author's words or else by the arguments in it."""
+        """What a node is, in the author's words or else in terms of its arguments."""
         region = self.region(node)
         if region is node and region is not None:
             return self.solution.phrases[head(node)]
@@ -192,7 +192,7 @@ class Places:
 
 @dataclass(frozen=True)
 class Found:
-    """A change that was run, and the sums that came."""
+    """A change that was run, and the resulting sums."""
 
     sums: np.ndarray
     cost: int
@@ -262,7 +262,7 @@ class Runner:
         self.namespace[ROWS] = rows(case.args)
         start = time.thread_time()
         self.end = start + self.allowed.get(id(case), np.inf)
-        with watched(self.tick):  # a loop asks by itself; a generator is asked here
+        with watched(self.tick):  # loops call `tick` themselves; for generators, every call does
             value = self.namespace[self.function.name](*case.fresh())
         self.allowed.setdefault(id(case), _SECONDS + 3 * (time.thread_time() - start))
         return value
@@ -270,7 +270,7 @@ class Runner:
 
 @engine("off")
 def table(piece: Piece, solution: Solution) -> Table:
-    """The fingerprints of all changes of one piece's solution."""
+    """The fingerprints of all changes to one piece's solution."""
     solution = replace(solution, function=copy.deepcopy(solution.function))
     number = solution.number
     places = Places(solution)
@@ -334,7 +334,7 @@ def _is_expression(text: str) -> bool:
 
 
 def _grouped(found: Sequence[Found]) -> list[list[Found]]:
-    """Changes that do the same, together; the plainest of each first."""
+    """Groups of changes with the same effect, the plainest of each group first."""
     buckets: dict[Any, list[list[Found]]] = defaultdict(list)
     groups = []
     for one in found:
@@ -352,7 +352,7 @@ def _grouped(found: Sequence[Found]) -> list[list[Found]]:
 
 
 def _areas(places: Places, nodes: Sequence[ast.AST]) -> dict[int, tuple[ast.AST, str]]:
-    """The parts that hold the nodes, without those that lie in another of them."""
+    """The parts that contain the nodes, without those that lie inside another of these parts."""
     areas = {id(area[0]): area for area in (places.area(node) for node in nodes)}  # the first is the plainest
     return {
         key: area
@@ -362,7 +362,7 @@ def _areas(places: Places, nodes: Sequence[ast.AST]) -> dict[int, tuple[ast.AST,
 
 
 def sentence(places: Places, group: Sequence[Found]) -> Sentence:
-    """What is said of changes that do the same."""
+    """What is said about changes with the same effect."""
     plainest = [one for one in group if one.cost == group[0].cost]
     areas = list(_areas(places, [node for one in plainest for node in one.nodes]).values())
     words = tuple(dict.fromkeys(words for _, words in areas))
@@ -384,7 +384,7 @@ def _line_sentence(places: Places, nodes: Sequence[ast.AST]) -> Sentence:
 
 
 def _directions(places: Places, runner: Runner, right: np.ndarray) -> list[tuple[np.ndarray, list[ast.AST]]]:
-    """Parts that the result is a linear function of: how the sums change with a factor in front of each, or a shift."""
+    """For parts in which the result is linear: how the sums change with a factor in front of each, or a shift."""
     by_kind: dict[tuple[int, str], dict[str, np.ndarray]] = defaultdict(dict)
     nodes: dict[int, ast.AST] = {}
     for edit in list(edits(places.solution.function)):
@@ -433,7 +433,7 @@ def _is_current(piece: Piece, solution: Solution, kept: Table | None) -> bool:
 
 
 def main(wanted: Sequence[str]) -> int:
-    """Rebuild what is stale in the assignments whose names begin like this, or in all."""
+    """Rebuild what is stale in the assignments whose names begin with the given text, or in all."""
     course = Course.around(Path())
     for assignment in course.assignments():
         if not wanted or assignment.startswith(tuple(wanted)):

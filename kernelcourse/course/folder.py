@@ -11,18 +11,18 @@ from ..checking.checks import FILE
 from .errors import CourseError
 
 CONFIG = "nbgrader_config.py"
-VARIANTS = "variants"  # the folder with notebooks that are a student's own
+VARIANTS = "variants"  # the folder with each student's own notebooks
 
 
 @dataclass(frozen=True)
 class Course:
-    """A folder with an nbgrader_config.py, a folder `solutions` and a folder `exercises`."""
+    """A folder that contains nbgrader_config.py and the folders `solutions` and `exercises`."""
 
     root: Path
 
     @classmethod
     def around(cls, start: Path) -> Course:
-        """The course that a path lies in."""
+        """The course that contains a path."""
         start = start.resolve()
         for folder in (start, *start.parents):
             if (folder / CONFIG).is_file():
@@ -43,7 +43,7 @@ class Course:
         return f"sqlite:///{(self.root / 'gradebook.db').as_posix()}"
 
     def checks(self, assignment: str) -> Path | None:
-        """The file of checks beside the source, if there is one: plain assertions do without."""
+        """The file of checks beside the source, if there is one; plain assertions need none."""
         path = self.solutions / assignment / FILE
         return path if path.is_file() else None
 
@@ -52,7 +52,7 @@ class Course:
         return sorted({source.parent.name for source in self.solutions.glob("*/*.md")})
 
     def sources(self, assignment: str) -> list[Path]:
-        """The notebooks of an assignment, as the text files that they are written in."""
+        """The text files in which the notebooks of an assignment are written."""
         found = sorted((self.solutions / assignment).glob("*.md"))
         if not found:
             known = ", ".join(self.assignments()) or "none yet"

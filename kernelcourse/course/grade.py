@@ -27,8 +27,8 @@ from .notebooks import replace_file
 if TYPE_CHECKING:
     from .submitted import Submitted
 
-PATIENCE = 5.0  # seconds that the processes of a killed run may take to go
-MARGIN = 300.0  # seconds by the clock for a job beside its notebooks' own
+PATIENCE = 5.0  # seconds in which the processes of a killed run must end
+MARGIN = 300.0  # seconds of wall-clock time for a job beyond those for its notebooks
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,9 +67,9 @@ def grade(
     regrade: bool = False,
     unsafe: bool = False,
 ) -> list[dict[str, Any]]:
-    """Grade submissions and return their results, in the order of the students' names.
+    """Grade submissions and return their results, sorted by student.
 
-    A submission that could not be graded for a reason of our own has the key "failure" in place of a grade.
+    A submission that could not be graded through no fault of its own has the key "failure" instead of a grade.
     """
     from .merge import is_merged, read_result
     from .submitted import Submitted
@@ -95,7 +95,7 @@ def grade(
 
 @contextmanager
 def _alone(course: Course) -> Iterator[None]:
-    """Refuse to run beside another grading of the same course. The lock goes with the process, however it ends."""
+    """Refuse to run beside another grading run of the course. The lock ends with the process, however it ends."""
     from filelock import FileLock, Timeout
 
     from .secret import grading_folder
@@ -107,12 +107,12 @@ def _alone(course: Course) -> Iterator[None]:
     except Timeout:
         raise CourseError(f"another grading of {course.root} is running: wait until it ends") from None
     with lock:
-        shutil.rmtree(folder / "drafts", ignore_errors=True)  # of a run that was killed
+        shutil.rmtree(folder / "drafts", ignore_errors=True)  # left by a run that was killed
         yield
 
 
 def _ready(course: Course, assignment: str, unsafe: bool) -> None:
-    """Refuse early what could only fail later."""
+    """Refuse at the start what would only fail later."""
     read_extensions(course)
     if not list((course.exercises / assignment).glob("*.ipynb")) or not (course.root / "gradebook.db").is_file():
         raise CourseError(f"{assignment} is not released in this folder: run `kernelcourse release {assignment}` first")
@@ -168,7 +168,7 @@ class _Run:
     unsafe: bool
 
     def grade(self, *, jobs: int, cluster: str) -> dict[str, str]:
-        """Grade, and return what went wrong, by student."""
+        """Grade, and return what went wrong for each student."""
         from tqdm import tqdm
 
         from .merge import Writer
@@ -177,7 +177,7 @@ class _Run:
         course, assignment = self.room.course, self.room.assignment
         jobs = jobs if jobs > 0 else processors()
         failures: dict[str, str] = {}
-        tqdm.monitor_interval = 0  # its thread would not survive in the copies of this process
+        tqdm.monitor_interval = 0  # its thread would not survive in forked processes
         with (
             tqdm(total=len(self.plan["students"]), unit="submission", disable=None, file=sys.stderr) as bar,
             Writer(course, assignment) as writer,
@@ -203,7 +203,7 @@ class _Run:
         return result is not None and result.get("run") == self.plan["run"]
 
     def _graded(self, left: list[str], jobs: int, cluster: str) -> Iterator[tuple[str, str]]:
-        """Students as they are done. Those who ran out of time beside busy neighbours come last, graded alone."""
+        """Yield students as they finish; those who ran out of time beside busy neighbours come last, graded alone."""
         from .merge import read_result
         from .schedule import OVERDUE, on_this_machine
 
@@ -263,7 +263,7 @@ class _Run:
         self._store(replace(graded, result=graded.result | {"digest": digest}))
 
     def _store(self, graded: Any) -> None:
-        """Write the result of a student, and of all for whom he or she handed in."""
+        """Write the result of a student, and of everyone for whom that student handed in."""
         from .groups import shared_result
         from .merge import store
         from .submission import with_receipt
@@ -280,7 +280,7 @@ class _Run:
 
 
 class _Entries:
-    """Brings results into the gradebook as they come, and remembers those that have to wait."""
+    """Enters results into the gradebook as they arrive, and remembers those that have to wait."""
 
     def __init__(self, room: Submitted, writer: Any, bar: Any, failures: dict[str, str]) -> None:
         self.room, self.writer, self.bar, self.failures = room, writer, bar, failures
@@ -316,13 +316,13 @@ class _Entries:
             self.bar.write(f"{student}: {ending['kind']}: {ending['text']}", file=sys.stderr)
 
     def finish(self) -> None:
-        """Enter what had to wait; raises `GradebookLocked` if the gradebook is still locked."""
+        """Enter what had to wait; raise `GradebookLocked` if the gradebook is still locked."""
         for student in dict.fromkeys(self.waiting):
             self._merge(student)
 
 
 def _ran_out_of_time(result: Mapping[str, Any]) -> bool:
-    """Whether a lack of time has cost points, and busy neighbours may be to blame: code that waits has none."""
+    """Whether a lack of time cost points and busy neighbours may be to blame, which is not so for code that waits."""
     from .sandbox import WAITING
 
     timeouts = [ending for ending in result["endings"] if ending["kind"] == "timeout" and WAITING not in ending["text"]]
@@ -345,7 +345,7 @@ def seconds_for(task: Any) -> float:
 
 
 def _warm_up(course: Course, task: Any, *, thoroughly: bool) -> None:
-    """Build here what the copies of this process need; if they are many, grade an empty submission first as well."""
+    """Build here what the forked processes need; if there are many, first grade an empty submission as well."""
     import nbformat
 
     from ..checking.checks import checks_in

@@ -1,4 +1,4 @@
-"""What is known of an assignment after grading: results, gradebook and the texts of the answers, put together."""
+"""What is known about an assignment after grading: results, gradebook and the texts of the answers, combined."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PieceResult:
 
 @dataclass(frozen=True)
 class CellScore:
-    """What the gradebook has for a cell."""
+    """The gradebook's entry for a cell."""
 
     name: str
     points: float
@@ -63,13 +63,13 @@ class Submission:
     email: str = ""
     lms_id: str = ""
     points: float = 0.0
-    penalty: float = 0.0  # what lateness has taken off
+    penalty: float = 0.0  # the points lost for lateness
     waits: bool = False  # for an answer to be graded by hand
     reason: str = ""  # why there is no grade
     cells: list[CellScore] = field(default_factory=list)
     pieces: list[PieceResult] = field(default_factory=list)
     answers: dict[str, str] = field(default_factory=dict)
-    variant: str = ""  # the numbers that are this student's own, in words
+    variant: str = ""  # this student's own numbers, in words
     literals: frozenset[str] = frozenset()  # and as a program writes them
 
     @property
@@ -89,7 +89,7 @@ class Graded:
     points: float
     submissions: list[Submission]
     endings: list[Ending]
-    absent: list[Submission]  # enrolled, and without a grade: the reason says why
+    absent: list[Submission]  # enrolled but without a grade; `reason` says why
     given: dict[str, list[str]]  # answer -> texts that say nothing about its author: the stub and the solution
     answer_of: dict[str, str] = field(default_factory=dict)  # check cell -> the answer that it is about
 
@@ -138,13 +138,13 @@ _CELLS = """
     JOIN submitted_notebook AS notebook ON notebook.id = grade.notebook_id
     JOIN submitted_assignment AS who ON who.id = notebook.assignment_id
     JOIN assignment ON assignment.id = who.assignment_id WHERE assignment.name = :name ORDER BY cell.rowid
-"""  # in one question: the objects of nbgrader's interface ask one for each student and cell
+"""  # one query: the objects of nbgrader's interface send one for each student and cell
 
 
 def _from_gradebook(
     course: Course, assignment: str, endings: list[Ending]
 ) -> tuple[float, dict[str, Submission], dict[str, Submission]]:
-    """The points to get, the submissions, and everybody who is enrolled, by student."""
+    """The maximum points, the submissions, and everybody who is enrolled, by student."""
     if not (course.root / "gradebook.db").is_file():
         return 0.0, {}, {}
     from nbgrader.api import MissingEntry
@@ -178,13 +178,13 @@ def _profile(who: Any, reason: str = "") -> Submission:
 
 
 def _times(entry: Any, penalty: float) -> list[Ending]:
-    """What is to be said about when a submission came."""
+    """What to report about the time at which a submission arrived."""
     student = entry.student.id
     if entry.assignment.duedate is None:
         return []
     if entry.timestamp is None:
         return [Ending(student, "no time stamp", "No collector noted when it arrived: it counts as on time.")]
-    from .merge import in_words, seconds_late  # it loads nbgrader, which no other command has to wait for
+    from .merge import in_words, seconds_late  # imported here because it loads nbgrader, which takes long
 
     late = seconds_late(entry)
     extended = ", extension considered" if entry.extension else ""
@@ -228,7 +228,7 @@ def _given(course: Course, assignment: str) -> dict[str, list[str]]:
 
 
 def _answers(path: Path, stem: str) -> dict[str, str]:
-    """The texts of the answers in a notebook that we wrote; none if it is not there."""
+    """The texts of the answers in a notebook that we wrote; none if the notebook is missing."""
     import nbformat
 
     if not path.is_file() or path.is_symlink() or path.stat().st_size > _LONGEST_NOTEBOOK:
@@ -244,7 +244,7 @@ def _segments(notebook: Any, stem: str) -> dict[str, str]:
 
 
 def _parts(notebook: Any, stem: str) -> Iterator[tuple[str, str, str]]:
-    """Each check with the name and the text of its answer: the answer cell and the cells that were added around it."""
+    """Each check with its answer's name and text: that of the answer cell and of the cells added around it."""
     name, written = "", list[str]()
     for cell in notebook.cells:
         meta = cell.metadata.get("nbgrader", {})

@@ -1,6 +1,6 @@
 """Groups that hand in together: `groups.csv` in the course folder, with the columns student and group.
 
-A column assignment names the assignment for which a line holds, if groups differ between them.
+If groups differ between assignments, a column assignment names the assignment that a line applies to.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FILE = "groups.csv"
 
 
 def read_groups(course: Course, assignment: str) -> dict[str, tuple[str, ...]]:
-    """Each student of a group -> all its members."""
+    """Each student in a group -> all members of the group."""
     path = course.root / FILE
     members: dict[str, set[str]] = defaultdict(set)
     for line, row in rows_with(path, ("student", "group"), " and perhaps assignment"):
@@ -35,7 +35,7 @@ def read_groups(course: Course, assignment: str) -> dict[str, tuple[str, ...]]:
 
 
 def speakers(groups: Mapping[str, tuple[str, ...]], handed: Mapping[str, Handed]) -> dict[str, str]:
-    """Who hands in for each student: the member who was last, according to the collector or the files' times.
+    """Who hands in for each student: the last member to do so, according to the collector or the files' times.
 
     >>> speakers({"ada": ("ada", "bob"), "bob": ("ada", "bob")}, {"bob": Handed(), "eve": Handed()})
     {'bob': 'bob', 'eve': 'eve', 'ada': 'bob'}
@@ -57,7 +57,7 @@ def speakers(groups: Mapping[str, tuple[str, ...]], handed: Mapping[str, Handed]
 def shared_result(
     result: Mapping[str, object], student: str, speaker: str, rivals: Collection[str]
 ) -> dict[str, object]:
-    """The result of a group's submission as another member's, with a line that says whose it was and why."""
+    """The result of a group's submission, for another member, with a line that says who handed it in."""
     others = f"; {', '.join(sorted(rivals))} handed in as well, but earlier" if rivals else ""
     ending = {"notebook": "", "kind": "group", "text": f"Handed in by {speaker} for the group{others}."}
     endings = result["endings"]

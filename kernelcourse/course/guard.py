@@ -1,9 +1,9 @@
-"""nbgrader's own commands on one of our courses, as careful as `kernelcourse grade`.
+"""Make nbgrader's own commands as careful as `kernelcourse grade` when they run on one of our courses.
 
 nbgrader's converters copy whatever lies in a submission, follow links, and believe a time stamp that the student wrote;
-none of their hooks can stop them. So these are put in front of them, as soon as the course's nbgrader_config.py imports
-our preprocessors: `autograde` works on a safe copy of the submissions, `generate_feedback` refuses links and leaves out
-what takes too long to show, `collect` and `zip_collect` note when a submission came.
+none of their hooks can stop them. So this module wraps them as soon as the course's nbgrader_config.py imports our
+preprocessors: `autograde` works on a safe copy of the submissions, `generate_feedback` refuses links and leaves out
+what takes too long to show, `collect` and `zip_collect` record when a submission arrived.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .secret import grading_folder
 from .transplant import assign, transplant
 from .variants import read_variants
 
-FEEDBACK = 60  # seconds of processor time for the page of a notebook
+FEEDBACK = 60  # seconds of processor time for one notebook's page
 TOO_LONG = "(Too long to be shown here.)"
 
 
@@ -74,7 +74,7 @@ def _autograde_copies(start: Any, self: Any) -> None:
 
 
 def copy_submissions(converter: Any, target: Path) -> Iterator[tuple[str, str]]:
-    """Write what may be graded of the chosen submissions into a folder; yield what is odd about them."""
+    """Write the gradable part of the chosen submissions into a folder; yield what is odd about them."""
     import nbformat
 
     course = Course(Path(converter.coursedir.root))
@@ -109,7 +109,7 @@ def _feedback_without_links(init: Any, self: Any, assignment_id: str, student_id
 
 
 def refuse_links(folder: Path) -> None:
-    """Raise if a student's folder, or anything in it, is a link or a second name of another file."""
+    """Raise if a student's folder, or anything in it, is a link or a second name for another file."""
     for path in (folder.parent, folder, *folder.rglob("*")):
         entry = path.lstat()
         if stat.S_ISLNK(entry.st_mode) or (stat.S_ISREG(entry.st_mode) and entry.st_nlink > 1):
@@ -131,7 +131,7 @@ def _feedback_in_time(convert: Any, self: Any, notebook_filename: str) -> None:
 
 
 def leave_out(notebook: Any, resources: Any) -> tuple[Any, Any]:
-    """What a student wrote or printed goes; our own cells and the verdicts stay."""
+    """Remove what a student wrote or printed; keep our own cells and the verdicts."""
     for cell in notebook.cells:
         ours = cell.metadata.get("nbgrader", {})
         if not ours.get("locked"):
@@ -143,7 +143,7 @@ def leave_out(notebook: Any, resources: Any) -> tuple[Any, Any]:
 
 @contextlib.contextmanager
 def _processor_time(seconds: float) -> Iterator[None]:
-    """Raise `TimeoutError` in what uses more; in a thread of a server, where no signal arrives, nothing happens."""
+    """Raise `TimeoutError` in code that uses more; has no effect in a server's thread, where no signal arrives."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGPROF"):
         yield
         return
@@ -162,10 +162,10 @@ def _processor_time(seconds: float) -> Iterator[None]:
 
 @_in_front(ExchangeCollect, "do_copy")
 def _collect_with_care(copy: Any, self: Any, src: str, dest: str, log: Any = None) -> None:
-    """Copy what came through the exchange, links as links, and note when it came.
+    """Copy what arrived through the exchange, links as links, and record when it arrived.
 
-    The name of the folder and the file timestamp.txt are the student's word. The time of the last change to the folder
-    or to a file in it is the system's, and nobody but root can set it.
+    The folder's name and the file timestamp.txt come from the student. The time of the last change to the folder or to
+    a file in it comes from the system, and nobody but root can set it.
     """
     came = max(path.lstat().st_ctime for path in (Path(src), *Path(src).rglob("*")))
     original: Any = shutil.copytree
@@ -185,10 +185,10 @@ def _collect_with_care(copy: Any, self: Any, src: str, dest: str, log: Any = Non
 
 @_in_front(FileNameCollectorPlugin, "collect")
 def _read_the_time(collect: Any, self: Any, submitted_file: str) -> Any:
-    """nbgrader's parser takes 2027-01-30-15-30-10, of its own example, for the next day."""
+    """nbgrader's parser reads 2027-01-30-15-30-10, from its own example, as the next day."""
     found = collect(self, submitted_file)
     if found and found.get("timestamp"):
-        with contextlib.suppress(ValueError):  # nbgrader says that it is none
+        with contextlib.suppress(ValueError):  # nbgrader reports that this is not a time
             found["timestamp"] = in_utc(found["timestamp"])
     return found
 

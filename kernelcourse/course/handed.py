@@ -17,14 +17,14 @@ from pathlib import Path
 
 from .transplant import LARGEST, Ending, listed, printable
 
-MOST_FILES = 50  # notebooks of a submission
-_NOTEBOOK = re.compile(r"\.ipynb(\.json|\.txt)?$", re.IGNORECASE)  # browsers add an ending that they know
+MOST_FILES = 50  # notebooks in a submission
+_NOTEBOOK = re.compile(r"\.ipynb(\.json|\.txt)?$", re.IGNORECASE)  # browsers append a file extension that they know
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 @dataclass
 class Handed:
-    """The notebooks of a submission, when each was saved, when the collector received it, and what is odd about it."""
+    """A submission's notebooks, when each was saved, when the collector received them, and what is odd about them."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     saved: dict[str, float] = field(default_factory=dict)
@@ -36,23 +36,23 @@ class Handed:
 
     @property
     def digest(self) -> str:
-        """The same for the same notebooks, whenever they came."""
+        """A hash of the notebooks that does not depend on when they arrived."""
         total = hashlib.sha256()
         for name, content in sorted(self.files.items()):
             total.update(os.fsencode(name) + f"\0{len(content)}\0".encode())
             total.update(content)
-        for ending in self.endings:  # a link that has become a file is another submission
+        for ending in self.endings:  # a link replaced by a file makes a different submission
             total.update(ending["kind"].encode())
         return total.hexdigest()
 
 
 def students_with(submitted: Path, assignment: str) -> list[str]:
-    """The students whose folder holds this assignment, or may hold it but cannot be read."""
+    """The students whose folder contains this assignment, or may contain it but cannot be read."""
     return [name for name in _folders_with(submitted, assignment) if is_student(name)]
 
 
 def misnamed(submitted: Path, assignment: str) -> list[str]:
-    """Folders that hold this assignment under a name that cannot be a student's."""
+    """Folders that contain this assignment under a name that cannot be a student's."""
     return [name for name in _folders_with(submitted, assignment) if not is_student(name)]
 
 
@@ -64,14 +64,14 @@ def _folders_with(submitted: Path, assignment: str) -> list[str]:
                 os.lstat(submitted / name / assignment)
             except PermissionError:
                 pass
-            except OSError:  # not there, or a file in the place of the folder
+            except OSError:  # missing, or a file where the folder should be
                 continue
             found.append(name)
     return sorted(found)
 
 
 def is_student(name: str) -> bool:
-    """Whether a folder's name can be a student's in nbgrader's gradebook: text without control characters.
+    """Whether a folder's name can be a student's id in nbgrader's gradebook: text without control characters.
 
     >>> is_student("ada"), is_student("a\\nb"), is_student("\\udcff"), is_student("..")
     (True, False, False, False)
@@ -80,7 +80,7 @@ def is_student(name: str) -> bool:
 
 
 def is_notebook(name: str) -> bool:
-    """Whether a file has a notebook's ending, which some browsers write in capitals or lengthen.
+    """Whether a file has a notebook's extension, which some browsers capitalise or lengthen.
 
     >>> [is_notebook(name) for name in ("a.ipynb", "a.IPYNB", "a.ipynb.txt", "a.ipynb.zip")]
     [True, True, True, False]
@@ -89,9 +89,9 @@ def is_notebook(name: str) -> bool:
 
 
 def read_handed(submitted: Path, student: str, assignment: str) -> Handed:
-    """Read a submission. Other files than notebooks are not looked at.
+    """Read a submission. Files other than notebooks are ignored.
 
-    Small files come first: what is left out, if they are too many or too large together, is not a student's work.
+    Small files come first: if there are too many or they are too large together, what is left out is not real work.
     """
     handed = Handed()
     try:
@@ -105,12 +105,12 @@ def read_handed(submitted: Path, student: str, assignment: str) -> Handed:
 
 
 class _Odd(Exception):
-    """Kind and text of an ending."""
+    """The kind and the text of an ending."""
 
 
 @contextlib.contextmanager
 def _opened(submitted: Path, *parts: str) -> Iterator[int]:
-    """A descriptor of a folder in `submitted`; no step to it may be a link."""
+    """A descriptor for a folder in `submitted`; no part of its path may be a link."""
     folder = os.open(submitted, os.O_RDONLY)
     try:
         for position, part in enumerate(parts):
@@ -149,9 +149,9 @@ def _read_notebooks(folder: int, handed: Handed) -> None:
 
 
 def owns(folder: os.stat_result, file: os.stat_result) -> bool:
-    """Whether a file is surely the work of the student whose folder it lies in: somebody else may have linked to it.
+    """Whether a file is certainly the work of the student in whose folder it is: it may be a link to another file.
 
-    Where submissions belong to the person who grades, so may the file that a link leads to.
+    Where submissions belong to the person who grades, the file that a link leads to may belong to that person too.
     """
     return folder.st_uid == file.st_uid != os.geteuid()
 

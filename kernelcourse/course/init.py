@@ -1,6 +1,6 @@
 """Turn a folder into a course: configuration, a list of students, a place for assignments, a page on what to do next.
 
-What is there already is left as it is.
+Existing files are left as they are.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def init(folder: Path) -> dict[str, bool]:
-    """Write the files of a course that are not there yet; say of each whether it was written."""
+    """Write the files of a course that do not exist yet; return for each whether it was written."""
     folder = folder.resolve()
     if folder.exists() and not folder.is_dir():
         raise CourseError(f"{folder} is a file: name a folder")
@@ -45,7 +45,7 @@ def init(folder: Path) -> dict[str, bool]:
 
 
 def _identifier(name: str) -> str:
-    """A folder's name as nbgrader takes it for a course.
+    """A folder's name in a form that nbgrader accepts for a course.
 
     >>> _identifier("My course (2027)")
     'My-course-2027'

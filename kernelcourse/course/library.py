@@ -1,7 +1,7 @@
 """The library as a sandbox may see it: without the pieces under test, the catalogues and the instructor's side.
 
-Functions that an answer could call instead of being written keep their names and lose their bodies. Which ones these
-are follows from the catalogue and the notebook: all but those that the notebook's own locked cells import.
+Functions that an answer could call instead of implementing them keep their names but lose their bodies. The catalogue
+and the notebook determine which: all except those that the notebook's own locked cells import.
 We do this ourselves, because limits inside one interpreter (RestrictedPython) do not withstand the attacks in
 tests/grading.
 """
@@ -30,7 +30,7 @@ from ..checking.piece import Piece
 
 PACKAGE = Path(__file__).parents[1]
 REFUSED = "LibraryRefused"
-# No answer to any exercise: the seam, checks of arguments, data sets, pictures.
+# These answer no exercise: the seam, argument checks, data sets, pictures.
 _HARMLESS = {"seam", "validation", "datasets", "plots"}
 _HARMLESS |= {f"datasets.{path.stem}" for path in (PACKAGE / "datasets").glob("*.py")}
 
@@ -100,7 +100,7 @@ def locked_cells(release: Any) -> list[str]:
 def library_for(stem: str, locked: Iterable[str], shelf: Path) -> Path:
     """The folder with the library for a notebook; built once and kept on the shelf.
 
-    `locked` are the sources of the notebook's locked cells, which must run as they are.
+    `locked` holds the sources of the notebook's locked cells, which must run as they are.
     """
     locked = list(locked)
     imports = sorted({ast.unparse(node) for source in locked for node in _imports(source)})
@@ -121,7 +121,7 @@ def library_for(stem: str, locked: Iterable[str], shelf: Path) -> Path:
 
 @cache
 def _contents() -> str:
-    """A hash of the library's files; read once, as its modules are."""
+    """A hash of the library's files, which are read once, like its modules."""
     files = sorted([*PACKAGE.rglob("*.py"), *PACKAGE.glob("data/*")])
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
 
@@ -135,7 +135,7 @@ def kept_modules(stem: str, locked: Iterable[str]) -> set[str]:
 
 
 def _imported(source: str) -> Iterator[str]:
-    """The library's modules that hold what a cell imports by name."""
+    """The library's modules that contain what a cell imports by name."""
     for node in _imports(source):
         if (node.module or "").partition(".")[0] == PACKAGE.name:
             home = import_module(node.module or "")
@@ -147,7 +147,7 @@ def _imported(source: str) -> Iterator[str]:
 
 
 def _imports(source: str) -> list[ast.ImportFrom]:
-    """The imports of a cell: the rest of its text, for example a seed, does not change what it needs."""
+    """The imports of a cell; the rest of its text, for example a seed, does not change what it needs."""
     return [node for node in ast.walk(_parsed(source)) if isinstance(node, ast.ImportFrom)]
 
 
@@ -233,7 +233,7 @@ def _build(place: Path, kept: set[str]) -> None:
     compileall.compile_dir(place, quiet=2, stripdir=str(place), prependdir="/library")
     for known in _fonts(place.parent):
         shutil.copy(known, place)
-    for path in (place, *place.rglob("*")):  # the sandbox's user owns none of them
+    for path in (place, *place.rglob("*")):  # the sandbox's user owns none of these files
         path.chmod(0o755 if path.is_dir() else 0o644)
 
 
@@ -243,7 +243,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _without_bodies(text: str, module: str) -> str:
-    """The names of a module, each of which refuses to be used; what it imports from the library and plain constants."""
+    """A module's names, each refusing to be used, with its imports from the library and its plain constants."""
     lines = [f"from {PACKAGE.name}.refused import Refusing, refuse"]
     for node in ast.parse(text).body:
         if isinstance(node, ast.ImportFrom) and node.level:

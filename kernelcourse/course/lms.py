@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .graded import Submission
 
-# What begins a formula, at the beginning of a cell or after a sign that some spreadsheet takes for the end of one.
+# What starts a formula, at the beginning of a cell or after a character that some spreadsheet takes for a cell's end.
 _FORMULA = re.compile(r"(^|[;,|\t])(\s*)(?=[=+\-@＝＋－＠])")
 
 
@@ -48,7 +48,7 @@ def moodle(assignment: str, submissions: Iterable[Submission]) -> str:
 
 
 def feedback(submission: Submission) -> str:
-    """What each piece earned, in a line whose numbers add up to the points; manual scores are marked."""
+    """What each piece earned, on one line whose numbers add up to the points; manual scores are marked."""
     if submission.reason:
         return submission.reason
     by_hand = {cell.name for cell in submission.cells if cell.by_hand}
@@ -80,7 +80,7 @@ def harmless(text: str) -> str:
 
 
 def _points(submission: Submission) -> str:
-    """The points; nothing for what is handed in and not graded yet, so that no grade is overwritten."""
+    """The points; empty for work that is handed in but not graded yet, so that no grade is overwritten."""
     return "" if submission.ungraded else _number(submission.points)
 
 

@@ -1,6 +1,6 @@
 """A single writer stores results: the result's folder, the gradebook in one transaction, the notebooks.
 
-nbgrader's `update_or_create_submission` commits at every step, so that a killed run would leave half a submission.
+nbgrader's `update_or_create_submission` commits at every step, so a killed run would leave half a submission.
 Late penalties are computed from the gradebook's own due date and extensions, at every run and for everybody.
 """
 
@@ -23,12 +23,12 @@ from .folder import Course
 from .secret import grading_folder
 from .submission import Graded
 
-WAIT = 60.0  # seconds for another program to let go of the gradebook
+WAIT = 60.0  # seconds for another program to release the gradebook
 T = TypeVar("T")
 
 
 class GradebookLocked(CourseError):
-    """Another program is writing to the gradebook, and does not stop."""
+    """Another program keeps the gradebook locked."""
 
 
 def result_folder(course: Course, assignment: str, student: str) -> Path:
@@ -36,7 +36,7 @@ def result_folder(course: Course, assignment: str, student: str) -> Path:
 
 
 def read_result(course: Course, assignment: str, student: str) -> dict[str, Any] | None:
-    """The result of a submission, or nothing if there is none that can be read."""
+    """The result of a submission, or nothing if no result can be read."""
     try:
         result = json.loads((result_folder(course, assignment, student) / "result.json").read_bytes())
     except (OSError, ValueError):
@@ -45,7 +45,7 @@ def read_result(course: Course, assignment: str, student: str) -> dict[str, Any]
 
 
 def is_merged(course: Course, assignment: str, student: str) -> bool:
-    """Whether the gradebook has the result."""
+    """Whether the result has been entered into the gradebook."""
     return (result_folder(course, assignment, student) / "merged").exists()
 
 
@@ -55,7 +55,7 @@ def history_folder(course: Course, assignment: str, student: str) -> Path:
 
 
 def store(course: Course, graded: Graded) -> None:
-    """Write a result into its folder, in one step; that of an earlier submission goes to the history."""
+    """Write a result into its folder, in one step; an earlier submission's result moves to the history."""
     result = graded.result
     before = read_result(course, result["assignment"], result["student"])
     if before is not None and before.get("digest") != result["digest"]:
@@ -70,7 +70,7 @@ def store(course: Course, graded: Graded) -> None:
 
 
 def _remember(course: Course, assignment: str, student: str) -> None:
-    """Copy the present result and its notebooks to the history."""
+    """Copy the current result and its notebooks to the history."""
     drafts = grading_folder(course.root) / "drafts"
     drafts.mkdir(parents=True, exist_ok=True)
     present = result_folder(course, assignment, student)
@@ -94,7 +94,7 @@ def _write_through(path: Path, content: bytes) -> None:
 
 
 def _put(draft: Path, place: Path, drafts: Path) -> None:
-    """Move a folder to its place; what was there is removed."""
+    """Move a folder into place, replacing what was there."""
     place.parent.mkdir(parents=True, exist_ok=True)
     if place.exists():
         old = Path(tempfile.mkdtemp(dir=drafts))
@@ -115,7 +115,7 @@ def _remove(folder: Path) -> None:
 
 
 def locked_sources(course: Course, assignment: str) -> dict[str, dict[str, str]]:
-    """The locked cells of each notebook as they were written, hidden tests included; the gradebook keeps them."""
+    """The locked cells of each notebook as they were written, including hidden tests; the gradebook stores them."""
     from nbgrader.api import Gradebook
 
     def read() -> dict[str, dict[str, str]]:
@@ -152,7 +152,7 @@ class Writer:
         self.gradebook.close()
 
     def merge(self, student: str) -> dict[str, Any]:
-        """Bring a stored result into the gradebook and its notebooks to `autograded/`."""
+        """Enter a stored result into the gradebook and copy its notebooks to `autograded/`."""
         result = read_result(self.course, self.assignment, student)
         if result is None:
             raise CourseError(f"the result of {student} cannot be read: grade {self.assignment} again")
@@ -170,7 +170,7 @@ class Writer:
         return result
 
     def _best(self, student: str, result: dict[str, Any]) -> dict[str, Any]:
-        """The best of this result and those of earlier submissions to the same release; it takes the result's place."""
+        """The best of this result and those of earlier submissions to the same release; it replaces the result."""
         earlier: list[tuple[Path | None, dict[str, Any]]] = []
         for place in sorted(history_folder(self.course, self.assignment, student).glob("*")):
             try:
@@ -193,7 +193,7 @@ class Writer:
         return chosen
 
     def _net(self, student: str, result: Mapping[str, Any]) -> float:
-        """The points that the checks gave, after what lateness takes off."""
+        """The points that the checks gave, minus the penalty for lateness."""
         points = sum(score or 0 for one in result["notebooks"].values() for score in one["scores"].values())
         due = self._due(student)
         if due is None or not result.get("received"):
@@ -221,7 +221,7 @@ class Writer:
                 grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
             for comment in notebook.comments:
                 comment.auto_comment = entry["comments"][self.names[comment.cell_id]]
-        self.gradebook.db.flush()  # or the notebooks would still have their old points
+        self.gradebook.db.flush()  # otherwise the notebooks would still have their old points
         self._charge(submission)
         self.gradebook.db.commit()
 
@@ -241,7 +241,7 @@ class Writer:
     def settle(self, received: Mapping[str, str]) -> list[str]:
         """Bring times and penalties up to date with the due date, extensions and manual scores.
 
-        Returns a line for everybody whose penalty has changed.
+        Return a line for everybody whose penalty has changed.
         """
         return self._patiently(lambda: self._settle(received))
 
@@ -298,7 +298,7 @@ class Writer:
 
 
 def patiently(action: Callable[[], T]) -> T:
-    """Run an action on the gradebook, after waiting while another program keeps it locked."""
+    """Run an action on the gradebook; wait while another program keeps it locked."""
     from sqlalchemy.exc import DBAPIError
 
     deadline = time.monotonic() + WAIT
@@ -317,7 +317,7 @@ def patiently(action: Callable[[], T]) -> T:
 
 
 def seconds_late(submission: Any) -> float:
-    """How late a submission arrived, extension included; nbgrader's own method fails where there is no due date."""
+    """How late a submission arrived, extension included; nbgrader's own method fails if there is no due date."""
     due = submission.assignment.duedate
     if due is None or submission.timestamp is None:
         return 0.0
@@ -342,5 +342,5 @@ def in_words(seconds: float) -> str:
 
 
 def _moment(text: str) -> datetime:
-    """A time as nbgrader keeps it: in UTC, without a zone."""
+    """A time as nbgrader stores it: in UTC, without a zone."""
     return datetime.fromisoformat(text.removesuffix(" UTC"))

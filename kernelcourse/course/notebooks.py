@@ -1,4 +1,4 @@
-"""Notebooks as files: read from text, written as the same bytes everywhere."""
+"""Notebooks as files: read from text, and written as the same bytes on every system."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SEED = re.compile(r"^SEED = (\d+)$", re.MULTILINE)  # the line of a notebook tha
 
 
 def read_source(path: Path) -> Any:
-    """The notebook that a text file holds, with stable cell ids."""
+    """The notebook in a text file, with stable cell ids."""
     import jupytext
 
     notebook = jupytext.read(path)
@@ -56,7 +56,7 @@ def write_notebook(notebook: Any, path: Path) -> None:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Replace a file's content in one step: a reader sees the old or the new, never a half."""
+    """Replace a file's content in one step: a reader sees the old or the new content, never part of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_bytes(content)
@@ -85,7 +85,7 @@ def pair(source: Path) -> None:
 
 
 def cells(notebook: Any) -> list[tuple[str, str, dict[str, Any]]]:
-    """What makes a notebook's content: type, text and nbgrader's metadata of each cell."""
+    """The content of a notebook: the type, text and nbgrader metadata of each cell."""
     return [(cell.cell_type, cell.source, dict(cell.metadata.get("nbgrader", {}))) for cell in notebook.cells]
 
 
@@ -107,6 +107,6 @@ def set_seed(notebook: Any, seed: int) -> None:
 
 
 def seed_of(notebook: Any) -> int:
-    """The seed that a notebook contains; 1 if there is none."""
+    """The seed that a notebook contains; 1 if it contains none."""
     found = [SEED.search(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
     return next((int(match[1]) for match in found if match), 1)

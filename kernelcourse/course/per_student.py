@@ -21,9 +21,9 @@ from .variants import Variants, fill_notebook, read_variants, values_of, write_v
 
 
 def release_to_each(course: Course, assignment: str, students: Iterable[str], config: Any) -> list[Path]:
-    """Write the variants of these students, and rewrite those of all who have one; return the notebooks' paths.
+    """Write variants for these students, and rewrite all existing ones; return the notebooks' paths.
 
-    The common release must be there.
+    The common release must exist.
     """
     secret = assignment_secret(course.root, assignment)
     seeds = read_variants(course.root, assignment).seeds | {one: _seed(secret, one) for one in students}
@@ -48,7 +48,7 @@ def release_to_each(course: Course, assignment: str, students: Iterable[str], co
 
 
 def _seed(secret: str, student: str) -> int:
-    """A seed that nobody can choose, and that reveals nothing about another's."""
+    """A seed that nobody can choose and that reveals nothing about another student's seed."""
     return int.from_bytes(hmac.new(secret.encode(), f"variant {student}".encode(), hashlib.sha256).digest()[:4])
 
 
@@ -61,7 +61,7 @@ def _own(source: Any, seed: int, values: dict[str, Any]) -> Any:
 
 
 def _one_for_each_value(values: dict[str, dict[str, dict[str, Any]]]) -> Iterator[str]:
-    """Students among whom every value that was given to anybody occurs."""
+    """A set of students that covers every value that any student was given."""
     seen: set[tuple[str, str, str]] = set()
     for student, notebooks in values.items():
         own = {(stem, name, repr(value)) for stem, each in notebooks.items() for name, value in each.items()}
@@ -71,7 +71,7 @@ def _one_for_each_value(values: dict[str, dict[str, dict[str, Any]]]) -> Iterato
 
 
 def _with_places(course: Course, assignment: str, config: Any) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """The release as nbgrader makes it from the source with its places for values, and its locked cells."""
+    """The release that nbgrader makes from the source, with its places for values, and its locked cells."""
     from .engine import nbgrader_api
     from .merge import locked_sources
     from .release import generate, lay_out_sources

@@ -1,6 +1,6 @@
 """Messages between the grader and a sandbox: plain data, over a socket.
 
-multiprocessing's connections wait for a slow sender indefinitely; `wait` here keeps a deadline.
+multiprocessing's connections wait indefinitely for a slow sender; `wait` here enforces a deadline.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..checking.plain import LARGEST, NotPlain, Opaque, Unknown, decode, encode,
 
 __all__ = ["LARGEST", "Channel", "Closed", "NotPlain", "Opaque", "Unknown", "decode", "encode", "readable", "unknown"]
 
-_PARTS = 1_000_000  # brackets and commas of one message: a few bytes each here, a hundred as objects
+_PARTS = 1_000_000  # brackets and commas in one message: each takes a few bytes here, but a hundred as an object
 
 
 class Closed(Exception):
-    """The other side has gone."""
+    """The other side has closed the connection."""
 
 
 class Channel:

@@ -1,5 +1,5 @@
-"""Rules of a term that an instructor sets in nbgrader_config.py: what lateness costs, which submission counts, and
-who says when one arrived.
+"""Rules for a term, which an instructor sets in nbgrader_config.py: what lateness costs, which submission counts, and
+which source says when one arrived.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _DEFAULT = {"grace_hours": 0.0, "per_day": 0.0, "cap": 1.0}
 
 
 class LatePolicy(LateSubmissionPlugin):
-    """What lateness costs, as shares of the points: nothing within the grace period, then `per_day` for each day begun
-    since the due date, at most `cap`. Without a table, nbgrader's own `LateSubmissionPlugin` decides.
+    """What lateness costs, as fractions of the points: nothing within the grace period, then `per_day` for each day
+    begun since the due date, at most `cap`. Without a table, nbgrader's own `LateSubmissionPlugin` decides.
 
     >>> policy = LatePolicy(table={"grace_hours": 1, "per_day": 0.1, "cap": 0.5})
     >>> [policy.late_submission_penalty("ada", 20.0, 3600.0 * hours) for hours in (1, 2, 25, 24 * 30)]
@@ -45,7 +45,7 @@ class LatePolicy(LateSubmissionPlugin):
 
 
 def share(table: Mapping[str, float], seconds_late: float) -> float:
-    """The share of the points that is taken off.
+    """The fraction of the points that is deducted.
 
     >>> share({"grace_hours": 0, "per_day": 0.2, "cap": 0.5}, 60.0)
     0.2
@@ -56,7 +56,7 @@ def share(table: Mapping[str, float], seconds_late: float) -> float:
 
 
 class Submissions(LoggingConfigurable):
-    """Which submission of a student counts, and who says when it arrived."""
+    """Which of a student's submissions counts, and which source says when it arrived."""
 
     counts = Enum(("last", "best"), "last", help="of several submissions: the last, or the best after penalties").tag(
         config=True

@@ -1,4 +1,4 @@
-"""What our course adds to nbgrader's own steps; named in nbgrader_config.py."""
+"""The steps that our course adds to nbgrader's own; nbgrader_config.py names them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .variants import read_variants
 from .verdict import Grounds, Hearing, Judge
 
 UNSAFE = "Graded without a sandbox (--unsafe)."
-# A released cell that compares with the library fails in the sandbox, whose library lacks what students are to write.
+# A released cell that compares with the library fails in the sandbox, whose library lacks what students must write.
 NOT_RUN = {
     "output_type": "stream",
     "name": "stdout",
@@ -35,7 +35,7 @@ NOT_RUN = {
 
 
 class StudentCopy(NbGraderPreprocessor):
-    """A step of a release: links to the book, a cell that installs, one that counts, and no stop at a check."""
+    """A step of a release: add links to the book and cells that install and count; no check stops *Run All*."""
 
     book = Unicode(help="address of the published book, for links").tag(config=True)
     package = Unicode(help="what `%pip install` fetches where kernelcourse is missing").tag(config=True)
@@ -85,7 +85,7 @@ class Transplant(NbGraderPreprocessor):
 
 
 class GradeSafely(NbGraderPreprocessor):
-    """Replaces nbgrader's `Execute`: cells run in a sandbox, checks in this process.
+    """Replaces nbgrader's `Execute`: cells run in a sandbox, and checks run in this process.
 
     The outputs of check cells are written here and nowhere else, so that nbgrader's own rule gives the points.
     """
@@ -111,7 +111,7 @@ class GradeSafely(NbGraderPreprocessor):
         release = _release(root, resources)
         assignment = resources["nbgrader"]["assignment"]
         variants, student = read_variants(root, assignment), resources["nbgrader"].get("student", "")
-        if student in variants.seeds:  # nbgrader has put the common cells in their places
+        if student in variants.seeds:  # nbgrader has already inserted the common cells
             restore(nb, variants.locked_cells(student)[stem])
         with checks_in(root / "solutions" / assignment):
             session = Session(lambda: self._sandbox(root, release, resources), seconds=self.total)
@@ -159,7 +159,7 @@ class GradeSafely(NbGraderPreprocessor):
             cell.outputs = [nbformat.from_dict(output) for output in outputs]
             if died is not None:
                 endings.append(Ending(died.kind, f"{_grade_id(cell) or f'Cell {number}'} {died}.", stem))
-        for cell, hearing in hearings:  # no cell runs any more that could show what the hidden cases were
+        for cell, hearing in hearings:  # no cell runs after this point, so none can show the hidden cases
             cell.outputs = [nbformat.from_dict(output) for output in hearing.conclude()]
             for function in hearing.functions:
                 if function.died is not None:
@@ -190,7 +190,7 @@ def _is_check(cell: Any) -> bool:
 
 
 class NoteUnsafe(NbGraderPreprocessor):
-    """After the grades are saved: say in the gradebook's comments if there was no sandbox."""
+    """A step after the grades are saved: note in the gradebook's comments if there was no sandbox."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         from nbgrader.api import Gradebook
@@ -206,7 +206,7 @@ class NoteUnsafe(NbGraderPreprocessor):
 
 
 class ShowRubric(NbGraderPreprocessor):
-    """A step of feedback: the rubric is shown below a written answer."""
+    """A step of feedback: show the rubric below a written answer."""
 
     rubric = Bool(True, help="show the rubrics of written answers in the feedback").tag(config=True)
 
@@ -220,9 +220,9 @@ class ShowRubric(NbGraderPreprocessor):
 
 
 class HideTests(NbGraderPreprocessor):
-    """The first step of feedback: hidden tests stay hidden.
+    """The first step of feedback: keep hidden tests hidden.
 
-    nbgrader's ClearHiddenTests raises on a marker without its end, so that a student's text could stop the feedback.
+    nbgrader's ClearHiddenTests raises on a marker without its end, so a student's text could stop the feedback.
     """
 
     region = re.compile(r"^[^\n]*BEGIN HIDDEN TESTS.*?(END HIDDEN TESTS[^\n]*\n?|\Z)", re.DOTALL | re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Show how far you are: pieces right, points and the last try of every assignment, read off the saved notebooks.
+"""Show how far you are: correct pieces, points and the last try of every assignment, read from the saved notebooks.
 
 Nothing is run: what counts is what the checks said when the notebook was last saved.
 """
@@ -26,12 +26,12 @@ _ELSEWHERE = {"solutions", "submitted", "autograded", "feedback", "_build", "nod
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a saved notebook tells."""
+    """The progress that a saved notebook shows."""
 
     title: str
     path: Path
     progress: Progress
-    written: int  # answers in words
+    written: int  # written answers given
     asked: int
     saved: datetime
 
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def find(folder: Path) -> list[Assignment]:
-    """The assignments in a folder and below it, in the order of their titles; of two copies the one saved last."""
+    """The assignments in a folder and below it, sorted by title; of two copies, the one saved last."""
     if not folder.is_dir():
         raise CourseError(f"there is no folder {folder}")
     found: dict[str, Assignment] = {}
@@ -99,7 +99,7 @@ def _notebooks(folder: Path) -> Iterator[Path]:
 
 
 def assignment(notebook: Any, path: Path) -> Assignment | None:
-    """What a saved notebook tells, or nothing if it is not one of the course."""
+    """The progress that a saved notebook shows; None if it does not belong to the course."""
     checks = [cell for cell in notebook.cells if is_check(cell)]
     if not checks:
         return None
@@ -122,7 +122,7 @@ def _is_written(cell: Any) -> bool:
 
 
 def _standings(cell: Any) -> list[Standing]:
-    """The pieces of a check cell, as its saved outputs tell; a cell that was not run knows only its points."""
+    """The pieces of a check cell, from its saved outputs; for a cell that was not run, only its points are known."""
     meta = cell.metadata["nbgrader"]
     names = [call.piece for call in calls(cell.source)] or [meta["grade_id"]]
     share = meta["points"] / len(names)

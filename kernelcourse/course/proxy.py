@@ -1,6 +1,6 @@
 """A student's function as the grader holds it: a name in a sandbox that can be called with plain data, and no more.
 
-rpyc and RestrictedPython share objects with the other side, which the attacks in tests/grading/hostile make use of.
+rpyc and RestrictedPython share objects with the other side, which the attacks in tests/grading/hostile exploit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class RemoteFunction(Opaque, Answer):
     """The function that a name is bound to in a sandbox, while a check examines it.
 
     Its calls are answered by a copy of the student's process, which ends with the check. After a call that took too
-    long or killed the copy it is not tried again: the other calls come to the same end.
+    long or killed the copy, it is not tried again: the other calls fail in the same way.
     """
 
     def __init__(self, session: Session, name: str) -> None:
@@ -37,7 +37,7 @@ class RemoteFunction(Opaque, Answer):
         self.hidden = False  # if the case is hidden, what an error says is hidden as well
         self.gone: Raised | None = None
         self.died: Died | None = None
-        self.seconds, self.clock = session.limits.seconds, session.limits.clock  # left for all its calls
+        self.seconds, self.clock = session.limits.seconds, session.limits.clock  # time left for all its calls
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         outcome = self.try_on(Case(args, keywords=keywords))
@@ -46,7 +46,7 @@ class RemoteFunction(Opaque, Answer):
         return outcome.value
 
     def bound(self) -> Any:
-        """What the name is bound to, if that is plain data; else this function."""
+        """What the name is bound to, if that is plain data; otherwise this function."""
         outcome = self._try(Case(()), fetch=True)
         if outcome.error is not None:
             raise _as_raised(outcome.error)
@@ -107,7 +107,7 @@ class RemoteFunction(Opaque, Answer):
         return reply
 
     def _outcome(self, case: Case, reply: dict[str, Any]) -> Outcome:
-        if "examined" in reply:  # the copy has ended before its work was done
+        if "examined" in reply:  # the copy ended before its work was done
             self.session.guest = None
             self.lose(Died("kernel died", "killed the process that ran it"))
         elif reply.get("late"):
@@ -153,10 +153,10 @@ def _is_error(name: str) -> bool:
 
 
 def _as_raised(error: Raised) -> Exception:
-    """The error for a check cell to catch: one of Python's own by its name, as in `try: f(0)` … `except ValueError`."""
+    """The error for a check cell to catch: Python's own error of that name, as in `try: f(0)` … `except ValueError`."""
     kind = getattr(builtins, error.kind, None)
     if isinstance(kind, type) and issubclass(kind, Exception):
-        with contextlib.suppress(TypeError):  # UnicodeError's children take five arguments
+        with contextlib.suppress(TypeError):  # UnicodeError's subclasses take five arguments
             return kind(error.message)
     return AnswerRaised(str(error))
 

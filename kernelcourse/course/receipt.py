@@ -1,4 +1,4 @@
-"""What a grade is based on, in a form that can be given to the student: versions, the secret's hash, points."""
+"""What a grade is based on, in a form that the student can receive: versions, the secret's hash, points."""
 
 from __future__ import annotations
 

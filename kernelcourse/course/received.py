@@ -47,7 +47,7 @@ def note_received(submitted: Path, assignment: str, times: Mapping[str, datetime
 def in_utc(text: str) -> str:
     """A time as ISO text in UTC; without a zone it counts as UTC, as everywhere in nbgrader.
 
-    nbgrader's `parse_utc` takes "+0100" for a hundred seconds, and an unknown zone for UTC. A time that leaves out part
+    nbgrader's `parse_utc` reads "+0100" as a hundred seconds, and an unknown zone as UTC. A time that leaves out part
     of its date, or that Europe and America read as different days, is refused.
 
     >>> in_utc("2027-03-01 23:59 +0100"), in_utc("2027-07-01 23:59 Europe/Vienna")
@@ -72,10 +72,10 @@ def in_utc(text: str) -> str:
 
 
 def _complete(text: str) -> datetime:
-    """The time that a text names whatever day it is read on, and whether days or months come first in 3/4/2027."""
+    """The one time that a text names, whatever day it is read on and whichever of day and month comes first."""
     from dateutil import parser
 
-    days = (datetime(2000, 1, 1), datetime(2001, 2, 2))  # they fill in what is missing
+    days = (datetime(2000, 1, 1), datetime(2001, 2, 2))  # each fills in what is missing
     orders = (False, True) if re.search(r"\d[/.]\d+[/.]\d", text) else (False,)
     readings = {parser.parse(text, default=day, dayfirst=order) for day in days for order in orders}
     if len(readings) > 1:
@@ -88,7 +88,7 @@ def _unknown(zone: str) -> Any:
 
 
 def time_of(handed: Handed, noted: str, source: str, folder: Path) -> str:
-    """When a submission arrived, according to the source that the instructor trusts; empty if it is not known."""
+    """When a submission arrived, according to the source that the instructor trusts; empty if that is unknown."""
     if source == "file":
         latest = max(handed.saved.values(), default=None)
         try:

@@ -1,6 +1,6 @@
-"""What students need for instant checks, written beside their notebook: cases and results, and no code of a reference.
+"""What students need for instant checks, written beside their notebook: cases and results, but no reference code.
 
-Only what verifies the witness of a claim goes along as code, with the definitions that it needs.
+The only code included is what verifies the witness of a claim, with the definitions that it needs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .secret import commitment, revealed
 
 
 def record(catalogue: Any, stem: str, seed: int, secret: str) -> bytes:
-    """The file of checks for the students of a release. It names the secret, and the file that will reveal it."""
+    """The file of checks that a release gives to students. It names the secret, and the file that will reveal it."""
     content = {
         "kernelcourse": __version__,
         "notebook": stem,
@@ -38,7 +38,7 @@ def record(catalogue: Any, stem: str, seed: int, secret: str) -> bytes:
 
 
 def record_hidden(catalogue: Any, stem: str, seed: int, secret: str) -> bytes:
-    """The file that reveals the hidden cases. Nobody can guess it: it contains the secret."""
+    """The file that reveals the hidden cases. Nobody can guess it, because it contains the secret."""
     with revealed(secret):
         pieces = _pieces(catalogue, seed, hidden=True)
     return _bytes({"kernelcourse": __version__, "notebook": stem, "secret": secret, "pieces": pieces})
@@ -100,7 +100,7 @@ def _claim(claim: Claim, path: Path, references: set[str]) -> dict[str, Any]:
 
 
 def _with_definitions(claim: Claim, path: Path, references: set[str]) -> str:
-    """The source of what verifies a claim, with everything in the file that it uses."""
+    """The source of a claim's verifier, with everything in the file that it uses."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     where = {name: position for position, node in enumerate(tree.body) for name in _defined(node)}
     needed: set[int] = set()

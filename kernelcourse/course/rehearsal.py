@@ -1,7 +1,7 @@
-"""Try an assignment out before it is released: its solution, every usual mistake and the stub are graded.
+"""Try out an assignment before it is released: its solution, every usual mistake and the stub are graded.
 
-It happens in a copy of this process, with the instructor's own code and no sandbox; values go through the same channel
-as those of students.
+This happens in a fork of this process, with the instructor's own code and no sandbox; values go through the same
+channel as students' values.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from .verdict import Grounds, Judge, nodes_of
 
 
 def rehearse(folder: Path, notebooks: dict[str, Any], secret: str, config: Any) -> None:
-    """Grade the notebooks of an assignment, which have their solutions in them; refuse, naming what is wrong.
+    """Grade the notebooks of an assignment, with their solutions; if something is wrong, refuse and name it.
 
-    `folder` holds the assignment's source and checks.
+    `folder` contains the assignment's source and checks.
     """
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     ours, theirs = context.Pipe(duplex=False)
@@ -112,7 +112,7 @@ def _mistakes(stem: str, checked: set[str], seed: int) -> Iterator[str]:
 
 
 def _not_in_the_sandbox(notebook: Any, config: Any) -> list[str]:
-    """The modules that released cells and solutions import, and students' code will not find."""
+    """The modules that released cells and solutions import but students' code will not find."""
     from nbgrader.utils import is_grade, is_locked, is_solution
 
     from .preprocessors import GradeSafely
@@ -138,7 +138,7 @@ def _stub(notebook: Any, config: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Score:
-    """What came of one check cell."""
+    """The outcome of one check cell."""
 
     cell: str
     points: float
@@ -180,7 +180,7 @@ def _grade(notebook: Any, source: Any) -> list[_Score]:
 
 
 class Ours(Opaque, Answer):
-    """A function of this process, held as a student's is: its values come as plain data."""
+    """A function in this process, treated like a student's: its values arrive as plain data."""
 
     hidden = False
     died = None

@@ -1,10 +1,10 @@
 """Make the students' notebooks from the solutions: nbgrader takes the solutions and hidden tests out.
 
-Before that the assignment is tried out: the solution must get full marks, the stub nothing, and every usual mistake
-must be recognised. Without --term the numbers are those of the book; with it, data and test cases are drawn anew from a
-seed that belongs to the term. With --per-student every student of a list also gets their own notebook, in
-variants/: with other data and cases, and with other numbers where the checks list PARAMETERS. In the course's own
-repository the fingerprints of mistakes, on which hints are based, are brought up to date.
+Before that, the assignment is tried out: the solution must get full marks, the stub nothing, and every usual mistake
+must be recognised. Without --term, the numbers are those in the book; with it, data and test cases are drawn anew from
+a seed that belongs to the term. With --per-student, every student on a list also gets their own notebook, in
+variants/, with other data and cases, and with other numbers where the checks list PARAMETERS. In the course's own
+repository, the fingerprints of mistakes, on which hints are based, are brought up to date.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("assignments", nargs="*", metavar="ASSIGNMENT", help="one or more (default: all)")
     parser.add_argument("--term", help="draw new data and test cases for this term, for example 2027-spring")
     parser.add_argument(
-        "--per-student", type=Path, metavar="FILE", help="also a variant for each student in this CSV file"
+        "--per-student", type=Path, metavar="FILE", help="also write a variant for each student in this CSV file"
     )
     add_course_argument(parser)
 
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 def release(course: Course, assignment: str, *, term: str | None = None, students: Collection[str] = ()) -> list[Path]:
     """Write the released notebooks of an assignment and enter it into the gradebook; return the notebooks' paths.
 
-    These students, and those who have one already, get a variant of their own as well.
+    These students, and those who already have a variant, get their own variants as well.
     """
     if assignment in ("amended", "drafts", "history", "library", "lock", "seed", "variants"):
         raise CourseError(f"{assignment!r} is not a name for an assignment: grading keeps files of its own under it")
@@ -102,7 +102,7 @@ def generate(api: Any, assignment: str) -> None:
 def for_students(
     course: Course, assignment: str, sources: dict[str, Any], secret: str, *, named: bool
 ) -> dict[str, bytes]:
-    """What goes along with the notebooks: checks that are not in the package, and the name of the secret.
+    """What accompanies the notebooks: checks that are not in the package, and the name of the secret.
 
     The book's own notebooks, released without a term, are the same everywhere and name no secret.
     """
@@ -121,9 +121,9 @@ def for_students(
 def lay_out_sources(
     course: Course, workshop: Course, assignment: str, term: str | None, *, filled: bool = True
 ) -> dict[str, Any]:
-    """Copy the source for nbgrader; return its notebooks, which have their solutions in them.
+    """Copy the source for nbgrader; return its notebooks, with their solutions.
 
-    With places for values that are a student's own they are filled as the notebook's seed says, or left as they are.
+    Places for a student's own values are filled according to the notebook's seed, or left as they are.
     """
     sources = course.sources(assignment)
     destination = workshop.solutions / assignment

@@ -71,7 +71,7 @@ def replay(course: Course, student: str, assignment: str, *, unsafe: bool = Fals
 
 
 def _differences(stored: Mapping[str, Any], again: Mapping[str, Any]) -> list[str]:
-    """What has changed since among the things that the grade is based on."""
+    """What has changed since, among the things that the grade is based on."""
     names = {"digest": "submission", "seed": "secret", "release": "release"}
     found = [
         f"the {name} is not the one that was graded" for key, name in names.items() if stored.get(key) != again.get(key)
@@ -103,7 +103,7 @@ def _row(record: Mapping[str, Any] | None) -> str:
 
 
 def replay_notebook(path: Path, secret: str, given: Path | None, *, timeout: int) -> tuple[list[str], bool]:
-    """Run a notebook here, on visible and then on hidden inputs; say what each gets, and whether the receipt agrees."""
+    """Run a notebook here, on visible and then on hidden inputs; say what each piece gets and if the receipt agrees."""
     if not path.is_file():
         raise CourseError(f"there is no notebook {path}")
     lines = _check_promise(path, secret)
@@ -146,7 +146,7 @@ def _check_promise(path: Path, secret: str) -> list[str]:
 
 
 def _records(path: Path, timeout: int) -> list[Mapping[str, Any]]:
-    """What the checks say of each piece, as in grading; a cell that fails does not stop the others."""
+    """What the checks say about each piece, as in grading; a cell that fails does not stop the others."""
     import nbformat
     from nbclient import NotebookClient
 

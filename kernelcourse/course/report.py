@@ -1,7 +1,7 @@
 """Write a report on a graded assignment: a page for the instructor, and points for Canvas and for Moodle.
 
-The page shows the distribution of points, the success for each piece, the catalogued mistakes, what ended oddly, and
-near-identical answers side by side. It holds students' names and texts: keep it to yourself.
+The page shows the distribution of points, the success rate for each piece, the catalogued mistakes, unusual endings,
+and near-identical answers side by side. It contains students' names and texts: keep it to yourself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, metavar="FILE", help="the page (default: reports/ASSIGNMENT.html in the course folder)"
     )
     parser.add_argument(
-        "--anonymous", action="store_true", help="a page without names, to show to others (and no tables of points)"
+        "--anonymous", action="store_true", help="write a page without names, to show to others (no tables of points)"
     )
     add_course_argument(parser)
 

@@ -17,7 +17,7 @@ from .folder import VARIANTS, Course, add_course_argument
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("assignment", metavar="ASSIGNMENT", help="for example 01-dual-representation")
-    parser.add_argument("--anyway", action="store_true", help="even if it is not due yet for everybody")
+    parser.add_argument("--anyway", action="store_true", help="reveal it even if it is not due yet for everybody")
     add_course_argument(parser)
 
 

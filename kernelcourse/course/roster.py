@@ -1,7 +1,7 @@
 """Enter students into the gradebook from a list that Canvas or Moodle exports, or from nbgrader's own.
 
-Canvas: Grades, Export. Moodle: Grades, Export, Plain text file. Students who are known get the new names; nobody is
-removed. The ids come back in the files that `kernelcourse report` writes: the platform knows its students by them.
+Canvas: Grades, Export. Moodle: Grades, Export, Plain text file. Students already known get the new names; nobody is
+removed. The files that `kernelcourse report` writes contain the ids, by which the platform recognises its students.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .errors import CourseError
 from .folder import Course, add_course_argument
 from .tables import read_table
 
-_IDS = {  # who a student is, in the columns of each list; the first that is not empty counts
+_IDS = {  # the columns that identify a student in each list; the first that is not empty counts
     "canvas": ("SIS Login ID", "SIS User ID", "ID"),
     "moodle": ("ID number", "Username", "Email address"),
     "nbgrader": ("id",),
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def enrol(course: Course, path: Path) -> list[str]:
-    """Enter the students of a list; return their ids."""
+    """Enter the students on a list; return their ids."""
     from nbgrader.api import Gradebook
 
     from .engine import load_config
@@ -52,7 +52,7 @@ def enrol(course: Course, path: Path) -> list[str]:
 
 
 def enrolled(course: Course) -> set[str]:
-    """The ids of all students whom the gradebook knows."""
+    """The ids of all students in the gradebook."""
     from nbgrader.api import Gradebook
 
     from .engine import load_config
@@ -66,7 +66,7 @@ def enrolled(course: Course) -> set[str]:
 
 
 def spelling(name: str) -> str:
-    """What names have in common that differ in capitals, spaces or the code of an accent.
+    """The common form of names that differ only in capitals, spaces or the encoding of an accent.
 
     >>> spelling(" Zoe\u0308  ROE") == spelling("Zo\u00eb Roe")
     True
@@ -75,7 +75,7 @@ def spelling(name: str) -> str:
 
 
 def read_roster(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Ids and profiles of the students in a list."""
+    """Ids and profiles of the students on a list."""
     from .handed import is_student
 
     columns, rows = read_table(path)

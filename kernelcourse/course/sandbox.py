@@ -1,10 +1,10 @@
-"""A place for a student's code: no network, no files but a read-only system, no rights, and limits on everything.
+"""A place for a student's code: no network, no files but a read-only system, no privileges, and limits on everything.
 
 bubblewrap makes it from Linux namespaces. One sandbox serves one notebook of one student and is never used again.
 
-bubblewrap is the smallest program that gives all namespaces without root: firejail is setuid root, podman needs an
-image that is kept equal to this environment. A sandbox gets a control group where we may make one; memory is polled as
-well, because many systems do not let us limit it.
+bubblewrap is the smallest program that provides all namespaces without root: firejail is setuid root, and podman needs
+an image that is kept identical to this environment. A sandbox gets a control group where we are allowed to make one;
+memory is polled as well, because many systems do not let us limit it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .errors import CourseError
 from .plain import Channel, Closed, NotPlain
 from .users import OwnUser
 
-NEEDED = (0, 8)  # the first bubblewrap that knows --disable-userns
+NEEDED = (0, 8)  # the first version of bubblewrap with --disable-userns
 INSTALL = (
     "grading needs bubblewrap 0.8 or newer, which keeps students' code away from this machine: install it "
     "(apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap)"
@@ -46,9 +46,9 @@ _HOME = "/home/student"
 _LIBRARY, _SITE = "/library", "/site"
 _DISKS = ("/tmp", "/dev/shm", _HOME)
 _ROOM = 64  # processes beyond those that the cells may have, for answering calls
-_IDLE = 0.02  # of the time by the clock: code that uses less waits, whatever its neighbours do
+_IDLE = 0.02  # of wall-clock time: code that uses less is waiting, whatever its neighbours do
 WAITING = ", nearly all of them spent waiting"
-_START = 300  # seconds by the clock until a sandbox is ready; it takes one on a quiet machine
+_START = 300  # seconds of wall-clock time for a sandbox to get ready; on an idle machine it takes one
 
 
 @dataclass(frozen=True)
@@ -56,26 +56,26 @@ class Limits:
     """What a sandbox may use."""
 
     seconds: float = 60  # of processor time, for a cell or for all calls of a function in a check
-    patience: float = 5  # times as many seconds by the clock, for code that waits and for machines that are busy
-    memory: int = 2_000_000_000  # bytes of all processes together, and address space of each
-    disk: int = 64_000_000  # bytes of the private home and of one file
+    patience: float = 5  # wall-clock time as a multiple of `seconds`, for code that waits and for busy machines
+    memory: int = 2_000_000_000  # bytes for all processes together, and the address space of each
+    disk: int = 64_000_000  # bytes for the private home, and for one file
     processes: int = 32  # and threads
     output: int = 200_000  # characters that a cell may show
-    cpu: int = 900  # seconds in all
+    cpu: int = 900  # seconds in total
 
     @property
     def clock(self) -> float:
-        """Seconds by the clock, for a cell or for all calls of a function in a check."""
+        """Seconds of wall-clock time, for a cell or for all calls of a function in a check."""
         return self.patience * self.seconds
 
     @property
     def overrun(self) -> str:
-        """What is said of code that takes longer."""
+        """What is said about code that takes longer."""
         return f"took more than {self.seconds:g} seconds of processor time, or {self.clock:g} of wall-clock time"
 
     @property
     def resources(self) -> dict[str, int]:
-        """The kernel's own limits, by their names."""
+        """The kernel's own limits, by name."""
         return {
             "AS": self.memory,
             "CPU": self.cpu,
@@ -101,18 +101,18 @@ class Sandbox:
     """A running IPython shell in its own sandbox. Start it early: it is ready a second later."""
 
     library: Path
-    files: dict[str, Path] = field(default_factory=dict)  # by the names that they have in the home
+    files: dict[str, Path] = field(default_factory=dict)  # by their names in the home folder
     packages: Sequence[str] = ("ipython", "numpy", "scipy", "matplotlib")
     limits: Limits = Limits()
     unsafe: bool = False
-    grace: float = 5  # seconds in which to say that the time is up, before it is ended
+    grace: float = 5  # seconds in which it can report that its time is up before it is killed
 
     def __post_init__(self) -> None:
         ours, theirs = socket.socketpair()
         self.channel = Channel(ours)
         self.scratch = ""
         self.spent = 0.0  # seconds of processor time, once it has ended
-        self.overrun = self.limits.overrun  # what is said of a cell that took too long
+        self.overrun = self.limits.overrun  # what is said about a cell that took too long
         self.ready = False
         self.user = OwnUser() if not self.unsafe and os.geteuid() == 0 else None
         self.group = None if self.unsafe else self._own_group()
@@ -145,7 +145,7 @@ class Sandbox:
         if self.unsafe or not (self.user or counts_apart()):  # this user's other processes would count as well
             del limits["NPROC"]
         start = {"uid": self.user.uid if self.user else 0, "limits": limits, "room": _ROOM, "strict": not self.unsafe}
-        with contextlib.suppress(Closed):  # `ask` will find out why
+        with contextlib.suppress(Closed):  # `ask` will report why
             self.channel.send(start | {"output": self.limits.output})
 
     def _environment(self) -> dict[str, str]:
@@ -153,10 +153,10 @@ class Sandbox:
             "PATH": "/usr/bin:/bin",
             "LANG": "C.UTF-8",
             "PYTHONSAFEPATH": "1",
-            "KERNELCOURSE_ENGINE": "off",  # the same numbers on every machine, and fewer modules to bring along
+            "KERNELCOURSE_ENGINE": "off",  # the same numbers on every machine, and fewer modules to load
             "OPENBLAS_NUM_THREADS": "1",
             "OMP_NUM_THREADS": "1",
-            "MALLOC_ARENA_MAX": "2",  # or every thread takes address space that is never used
+            "MALLOC_ARENA_MAX": "2",  # otherwise every thread takes address space that is never used
             "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         }
 
@@ -191,7 +191,7 @@ class Sandbox:
     def tell(self, message: dict[str, Any]) -> None:
         """Send a message that has no reply."""
         self._await_start()
-        with contextlib.suppress(Closed, TimeoutError):  # the next question will find out
+        with contextlib.suppress(Closed, TimeoutError):  # the next message will report it
             self.channel.send(message)
 
     def _await_start(self) -> None:
@@ -203,7 +203,7 @@ class Sandbox:
             said = self._complaint()
             if died.kind == "kernel died" and said:
                 raise CourseError(f"the sandbox does not start: {said}") from died
-            if died.kind == "timeout":  # no code of a student has run yet
+            if died.kind == "timeout":  # no student's code has run yet
                 raise CourseError(f"the sandbox does not start within {_START} seconds") from died
             raise
         self.ready = True
@@ -219,14 +219,14 @@ class Sandbox:
         self.channel.connection.settimeout(clock)
         look = begun + 0.5
         self.overrun = self.limits.overrun
-        before: float | None = None  # processor time that had been used when we first looked
+        before: float | None = None  # the processor time used when it was first measured
 
         def wait(connection: socket.socket) -> None:
             nonlocal look, before
             while True:
                 ready = select.select([connection], [], [], 0.5)[0]
                 now = time.monotonic()
-                if now > deadline:  # even if something comes: a byte now and then would never end
+                if now > deadline:  # even if data arrives: a byte now and then could go on forever
                     raise TimeoutError
                 if now > look:
                     used = self._watch()
@@ -234,7 +234,7 @@ class Sandbox:
                     self.overrun = self.limits.overrun
                     if used - before < _IDLE * (now - begun):
                         self.overrun += WAITING
-                    if used - before > seconds:  # of code that is deaf to the worker's own clock
+                    if used - before > seconds:  # by code that ignores the worker's own timer
                         raise TimeoutError
                     look = time.monotonic() + 0.5
                 if ready:
@@ -256,14 +256,14 @@ class Sandbox:
             raise Died("too much output", f"sent something that is not an answer ({error})") from None
 
     def _family(self) -> list[Any]:
-        """All processes of the sandbox, that of bubblewrap first."""
+        """All processes of the sandbox, bubblewrap's own first."""
         import psutil
 
         try:
             family = [psutil.Process(self.process.pid)]
         except psutil.Error:
             return []
-        for member in family:  # which grows
+        for member in family:  # the list grows meanwhile
             for child in _children(member):
                 with contextlib.suppress(psutil.Error):  # it has just ended
                     family.append(psutil.Process(child))
@@ -284,7 +284,7 @@ class Sandbox:
         if memory > self.limits.memory:
             self.end()
             raise self._too_large()
-        # bubblewrap itself has two. Where the kernel counts a user's processes, it refuses more long before this.
+        # bubblewrap itself has two. Where the kernel counts a user's processes, it refuses more well before this limit.
         if threads > self.limits.processes + _ROOM + 2:
             self.end()
             raise Died("processes", f"had more than {self.limits.processes} processes and threads")
@@ -296,13 +296,13 @@ class Sandbox:
     def _own_group(self) -> ControlGroup | None:
         most = {"memory.max": self.limits.memory, "memory.swap.max": 0, "memory.oom.group": 1}
         most["pids.max"] = self.limits.processes + _ROOM + 2
-        with contextlib.suppress(OSError):  # what runs in it is counted from outside
+        with contextlib.suppress(OSError):  # then what runs in the sandbox is counted from outside
             place = home()
             return ControlGroup(place, most) if place else None
         return None
 
     def _counted(self) -> float:
-        """The seconds of processor time that the kernel has counted for the group; 0 where there is none."""
+        """The seconds of processor time that the kernel has counted for the group; 0 if there is no group."""
         return self.group.number("cpu.stat", "usage_usec") / 1e6 if self.group else 0.0
 
     def used(self) -> float:
@@ -317,7 +317,7 @@ class Sandbox:
         return total
 
     def end(self) -> None:
-        """End every process in the sandbox and wait until they are gone; with them goes all that they wrote."""
+        """End every process in the sandbox and wait until all have ended; what they wrote disappears with them."""
         import psutil
 
         if self.process.poll() is None:
@@ -326,7 +326,7 @@ class Sandbox:
         while self.process.poll() is None:
             family = self._family()
             if not self.unsafe and time.monotonic() < patience:
-                family = family[1:2]  # the first process in the sandbox: the kernel ends the others before it is gone
+                family = family[1:2]  # the first process in the sandbox: the kernel ends the others before this one
             for victim in reversed(family):
                 with contextlib.suppress(psutil.Error):
                     victim.kill()
@@ -353,21 +353,21 @@ class Sandbox:
 
 
 def _children(process: Any) -> list[int]:
-    """The processes that one has started; psutil looks through all of the machine for them."""
+    """The processes that a process has started; psutil would search the whole machine for them."""
     import psutil
 
     try:
         tasks = os.listdir(f"/proc/{process.pid}/task")
         lists = [Path(f"/proc/{process.pid}/task/{task}/children").read_text(encoding="ascii") for task in tasks]
         return [int(child) for each in lists for child in each.split()]
-    except OSError:  # one has just ended, or a system that does not list them
+    except OSError:  # it has just ended, or the system does not list them
         with contextlib.suppress(psutil.Error):
             return [child.pid for child in process.children()]
         return []
 
 
 def _stored(process: int) -> int:
-    """The memory that the private disks take which a process sees: what is written, and a kilobyte for every file."""
+    """The memory taken by the private disks that a process sees: their content, and a kilobyte for every file."""
     used = 0
     for place in _DISKS:
         with contextlib.suppress(OSError):  # it has just ended
@@ -377,15 +377,15 @@ def _stored(process: int) -> int:
 
 
 class Mounts:
-    """What a sandbox sees, as arguments of bubblewrap."""
+    """What a sandbox sees, as arguments for bubblewrap."""
 
     def __init__(self) -> None:
-        self.arguments: list[str] = ["--dev", "/dev"]  # no /proc: its lists of mounts tell this machine's paths
+        self.arguments: list[str] = ["--dev", "/dev"]  # no /proc: its lists of mounts reveal this machine's paths
         self.made = {"/", "/dev"}
 
     def _make_parents(self, place: str) -> None:
         for parent in reversed(Path(place).parents):
-            if str(parent) not in self.made:  # bubblewrap's own would be closed to the user without rights
+            if str(parent) not in self.made:  # those that bubblewrap makes are closed to the unprivileged user
                 self.arguments += ["--perms", "0755", "--dir", str(parent)]
                 self.made.add(str(parent))
 
@@ -406,7 +406,7 @@ class Mounts:
         parts = ("bin", "lib", "lib64", "lib32")
         prefix = os.path.realpath(sys.base_prefix)
         places = ["/usr/share", *(f"{root}/{part}" for root in ("/usr", "", "/usr/local", prefix) for part in parts)]
-        for name in dict.fromkeys(places):  # no more of /usr: somebody may keep a course in /usr/src
+        for name in dict.fromkeys(places):  # nothing else in /usr: somebody may keep a course in /usr/src
             path = Path(name)
             if path.is_symlink():
                 self._make_parents(name)
@@ -430,7 +430,7 @@ def _package_folders(prefix: str) -> Iterator[str]:
 
 
 def find_bubblewrap() -> str:
-    """Where bubblewrap is; raises `CourseError` if it is not installed."""
+    """Where bubblewrap is; raise `CourseError` if it is not installed."""
     if sys.platform != "linux":
         raise CourseError(ELSEWHERE if sys.platform == "win32" else f"{ELSEWHERE}. Or {_TRUST}")
     found = shutil.which("bwrap")
@@ -442,12 +442,12 @@ def find_bubblewrap() -> str:
 def bubblewrap_command(
     library: Path, files: dict[str, Path], names: tuple[str, ...], limits: Limits, filtering: int | None
 ) -> list[str]:
-    """The command that makes a sandbox, up to what is to run in it."""
+    """The command that makes a sandbox, without the program to run in it."""
     command = [find_bubblewrap(), "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     command += [] if filtering is None else ["--seccomp", str(filtering)]
     command += [f"--unshare-{name}" for name in ("ipc", "pid", "net", "uts", "cgroup-try")]
     command += ["--hostname", "sandbox"]
-    if os.geteuid() == 0:  # the worker changes to a user without rights before anything else
+    if os.geteuid() == 0:  # the worker first changes to an unprivileged user
         command += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     else:
         command += ["--unshare-user", "--uid", "61184", "--gid", "61184", "--disable-userns"]
@@ -464,7 +464,7 @@ def bubblewrap_command(
 
 
 def try_bubblewrap() -> None:
-    """Raise `CourseError` if no sandbox can be made here; the trial has the options of a real one."""
+    """Raise `CourseError` if no sandbox can be made here; the trial uses the options of a real sandbox."""
     version = subprocess.run([find_bubblewrap(), "--version"], capture_output=True, text=True, check=False).stdout
     numbers = tuple(map(int, re.findall(r"\d+", version)))
     if numbers and numbers < NEEDED:
@@ -485,13 +485,13 @@ def try_bubblewrap() -> None:
 
 
 def counts_apart() -> bool:
-    """Whether the kernel counts the processes of each user namespace by itself, as Linux does from 5.14 on."""
+    """Whether the kernel counts the processes of each user namespace separately, as Linux does from 5.14 on."""
     return tuple(map(int, re.findall(r"\d+", platform.release())[:2])) >= (5, 14)
 
 
 @cache
 def packages(names: tuple[str, ...]) -> dict[str, Path]:
-    """Files and folders of these packages and of all that they require, by the names they are imported under."""
+    """The files and folders of these packages and of everything they require, by the names used to import them."""
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 

@@ -1,8 +1,8 @@
 """Many submissions at once, in processes on this machine.
 
-Students are yielded as they are done, with what went wrong in the grader itself, if anything did.
+Students are yielded as they finish, with what went wrong in the grader itself, if anything did.
 
-A ProcessPoolExecutor refuses a fork for each task, and one killed worker breaks all of its pool; loky starts fresh
+A ProcessPoolExecutor cannot fork for each task, and one killed worker breaks its whole pool; loky starts fresh
 interpreters, which import nbgrader again.
 """
 
@@ -24,15 +24,15 @@ from pathlib import Path
 from typing import Any
 
 _TRIES = 3
-MEMORY = 2_000_000_000  # bytes that a job may take for itself; its sandbox has a limit of its own
-SECONDS = 300  # of processor time that a job may take for itself, to read, to judge and to write
+MEMORY = 2_000_000_000  # bytes that a job itself may use; its sandbox has a separate limit
+SECONDS = 300  # of processor time that a job itself may use, for reading, judging and writing
 OVERDUE = "the grader's process took too long"
 _CGROUPS = Path("/sys/fs/cgroup")
 
 
 @dataclass
 class _Job:
-    """A process that grades a student."""
+    """A process that grades one student."""
 
     student: str
     attempt: int
@@ -47,8 +47,8 @@ def on_this_machine(
 ) -> Iterator[tuple[str, str]]:
     """Do the work for each student in its own process, `jobs` at a time, each for a limited number of seconds.
 
-    The processes are copies of this one, with everything imported that they need; what they do to themselves, or what
-    is done to them, affects no other student.
+    The processes are forks of this one, with everything they need already imported; what they do to themselves, or
+    what is done to them, affects no other student.
     """
     shares = _shares_of_the_processors(jobs)
     waiting = [(student, 1) for student in reversed(students)]
@@ -102,7 +102,7 @@ def _start(
 
 
 def _last_word(connection: Connection) -> str | None:
-    """What a process said before it ended; None if it was killed."""
+    """What a process reported before it ended; None if it was killed."""
     try:
         return str(connection.recv())
     except (EOFError, OSError):
@@ -118,7 +118,7 @@ def processors() -> int:
 
 
 def quota(own: Path = Path("/proc/self/cgroup"), groups: Path = _CGROUPS) -> float:
-    """The processors that the control group of this process, and those around it, may use on average."""
+    """How many processors this process's control group and the groups around it may use on average."""
     least = math.inf
     with contextlib.suppress(OSError, ValueError):
         for line in own.read_text(encoding="ascii", errors="replace").splitlines():
@@ -136,7 +136,7 @@ def quota(own: Path = Path("/proc/self/cgroup"), groups: Path = _CGROUPS) -> flo
 
 
 def _quota_of(folder: Path) -> float:
-    """What a control group allows, in the form of version 2 or of version 1."""
+    """The quota of a control group, in the format of version 2 or of version 1."""
     try:
         if (folder / "cpu.max").is_file():
             allowed, period = (folder / "cpu.max").read_text(encoding="ascii").split()
@@ -149,7 +149,7 @@ def _quota_of(folder: Path) -> float:
 
 
 def _shares_of_the_processors(jobs: int) -> list[set[int]]:
-    """Processors for each job, separate ones if there are enough: no student's code slows down another's."""
+    """Processors for each job; if there are enough, jobs share none, so that no student's code slows down another's."""
     if not hasattr(os, "sched_getaffinity"):
         return [set()] * jobs
     available = sorted(os.sched_getaffinity(0))
@@ -164,7 +164,7 @@ def _keep_within(share: set[int]) -> None:
 
         used = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
         _, ceiling = resource.getrlimit(resource.RLIMIT_AS)
-        with contextlib.suppress(ValueError):  # a lower ceiling is in force already
+        with contextlib.suppress(ValueError):  # a lower limit is already in force
             resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, ceiling))
         spent = int(time.process_time())
         _, ceiling = resource.getrlimit(resource.RLIMIT_CPU)
@@ -175,7 +175,7 @@ def _keep_within(share: set[int]) -> None:
 def _work(work: Callable[[str], None], student: str, connection: Connection, share: set[int], parent: int) -> None:
     _die_with_parent(parent)
     _keep_within(share)
-    gc.freeze()  # the collector would look through everything that is imported, and so make a copy of it
+    gc.freeze()  # the collector would touch, and so copy, everything that is imported
     try:
         work(student)
         connection.send("")
@@ -184,7 +184,7 @@ def _work(work: Callable[[str], None], student: str, connection: Connection, sha
 
 
 def _die_with_parent(parent: int) -> None:
-    """Let a killed run leave nothing behind."""
+    """Make sure that a killed run leaves no process behind."""
     if sys.platform == "linux":
         import ctypes
 

@@ -1,7 +1,7 @@
 """System calls that a sandbox refuses: no answer needs them, and each is a way around a limit or deep into the kernel.
 
 The filter is a small program for the kernel (classic BPF, see seccomp(2)), which bubblewrap installs. libseccomp would
-bring the numbers, but its Python part is not on PyPI and bubblewrap is not linked to it; a test compares with it.
+supply the numbers, but its Python bindings are not on PyPI and bubblewrap is not linked to it; a test compares them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import platform
 import struct
 
-# What they would be used for, and their numbers on x86-64 and on 64-bit ARM.
+# What the calls would be used for, and their numbers on x86-64 and on 64-bit ARM.
 _REFUSED = {
     # memory that belongs to no process, so that it is not counted
     "memfd_create": (319, 279),
@@ -19,7 +19,7 @@ _REFUSED = {
     "shmget": (29, 194),
     "semget": (64, 190),
     "msgget": (68, 186),
-    # namespaces, in which a user without rights has some again: to mount a disk without a limit, for one
+    # namespaces, in which an unprivileged user regains privileges, for example to mount a disk without a limit
     "unshare": (272, 97),
     "setns": (308, 268),
     "mount": (165, 40),
@@ -34,9 +34,9 @@ _REFUSED = {
     # lists of mounts, with this machine's paths
     "statmount": (457, 457),
     "listmount": (458, 458),
-    # other processors than those of this job, where other students' code runs
+    # processors other than this job's, where other students' code runs
     "sched_setaffinity": (203, 122),
-    # other processes' memory, and parts of the kernel in which most of its holes were found
+    # other processes' memory, and the parts of the kernel in which most vulnerabilities were found
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
@@ -54,18 +54,18 @@ _REFUSED = {
 }
 # column above, AUDIT_ARCH_…, clone, socket
 _MACHINES = {"x86_64": (0, 0xC000003E, 56, 41), "aarch64": (1, 0xC00000B7, 220, 198)}
-_FAMILIES = (1, 2, 10, 16)  # AF_UNIX, INET, INET6, NETLINK; a network namespace does not hold AF_VSOCK, for one
+_FAMILIES = (1, 2, 10, 16)  # AF_UNIX, INET, INET6, NETLINK; a network namespace does not confine AF_VSOCK, for example
 _CLONE3 = 435
 _NEW_NAMESPACES = 0x7E020080  # the flags CLONE_NEW… of clone
 _FOREIGN = 0x40000000  # numbers of the x32 calls begin here
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # where the kernel puts them
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # their offsets in the kernel's record
 
 
 def program(machine: str = "") -> bytes:
-    """The filter for a machine; empty for one whose calls we do not know."""
+    """The filter for a machine type; empty if we do not know its calls."""
     machine = machine or platform.machine()
     if machine not in _MACHINES:
         return b""
@@ -78,7 +78,7 @@ def program(machine: str = "") -> bytes:
         _instruction(_LOAD, _NUMBER),
         _instruction(_AT_LEAST, _FOREIGN, 0, 1),
         refuse,
-        _instruction(_EQUAL, _CLONE3, 0, 1),  # its flags are out of reach; without it the C library uses clone
+        _instruction(_EQUAL, _CLONE3, 0, 1),  # a filter cannot read its flags; without it, the C library uses clone
         _instruction(_RETURN, _ERROR | errno.ENOSYS),
     ]
     for numbers in _REFUSED.values():
@@ -102,7 +102,7 @@ def _instruction(operation: int, value: int, if_true: int = 0, if_false: int = 0
 
 
 def as_file() -> int | None:
-    """A descriptor from which the filter can be read once; None where there is no filter."""
+    """A descriptor from which the filter can be read once; None if there is no filter."""
     code = program()
     if not code:
         return None

@@ -1,4 +1,4 @@
-"""The secret seed of the hidden cases: made on first use, kept on the instructor's machine, named in every result."""
+"""The secret seed of the hidden cases: created on first use, kept on the instructor's machine, named in each result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def secret_seed(root: Path) -> str:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{path}.lock"):
-            if not path.exists():  # or another process was quicker, and we use its secret
+            if not path.exists():  # otherwise another process was quicker, and we use its secret
                 draft = path.with_name(".seed")
                 with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
                     file.write(secrets.token_hex(16))
@@ -37,7 +37,7 @@ def secret_seed(root: Path) -> str:
 
 
 def assignment_secret(root: Path, assignment: str) -> str:
-    """The secret of one assignment, drawn from the course's: it can be revealed and says nothing about the others."""
+    """One assignment's secret, derived from the course's; revealing it says nothing about the other assignments."""
     return hmac.new(secret_seed(root).encode(), assignment.encode(), hashlib.sha256).hexdigest()
 
 
@@ -55,7 +55,7 @@ def revealed(seed: str) -> Iterator[None]:
 
 
 def commitment(seed: str) -> str:
-    """A name for a secret that does not reveal it and that no other secret has."""
+    """A name for a secret that does not reveal it and that no other secret shares."""
     return hashlib.sha256(f"kernelcourse {seed}".encode()).hexdigest()
 
 

@@ -1,6 +1,6 @@
-"""A notebook's run in sandboxes: if one dies, the next takes over without the cell that killed it.
+"""Run a notebook in sandboxes: if one dies, the next takes over without the cell that killed it.
 
-We do this ourselves, because nbclient runs a notebook in one kernel and ends with it.
+We do this ourselves, because nbclient runs a notebook in one kernel and stops when that dies.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from .sandbox import Died, Sandbox
 from .transplant import written_size
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
-_TEXTS = ("piece", "problem", "nudge", "hint", "mistake")  # of a verdict
-_NOTEBOOK = 10  # times what one cell may show, for all cells together
+_TEXTS = ("piece", "problem", "nudge", "hint", "mistake")  # the texts in a verdict
+_NOTEBOOK = 10  # what all cells together may show, as a multiple of one cell's limit
 
 
 class Session:
     """Runs the cells of one notebook from top to bottom, whatever they do to their sandbox.
 
-    The first sandbox starts at once, so that it gets ready while the caller does other things. All of it may take
-    `seconds` of processor time, and longer by the clock, as a cell may.
+    The first sandbox starts at once, so that it gets ready while the caller does other things. The whole run may take
+    `seconds` of processor time, and more wall-clock time, as a cell may.
     """
 
     def __init__(self, start: Callable[[], Sandbox], *, seconds: float) -> None:
@@ -33,11 +33,11 @@ class Session:
         self.seconds, self.begun = seconds, time.monotonic()
         self.spent = 0.0  # processor time of sandboxes that have ended
         self.left = _NOTEBOOK * self.limits.output  # bytes that may still be shown
-        self.history: list[str | None] = []  # the cells that ran; None where a copy was kept
-        self.guest: Any = None  # whose calls a copy of the student's process is answering
+        self.history: list[str | None] = []  # the cells that ran; None marks a point where a copy was kept
+        self.guest: Any = None  # the function whose calls a copy of the student's process is answering
 
     def run(self, source: str) -> tuple[list[dict[str, Any]], Died | None]:
-        """The outputs of a cell, and how it ended, if that was unusual."""
+        """The outputs of a cell, and how it ended if that was unusual."""
         try:
             if self.guest is not None:
                 self.guest.close()
@@ -71,7 +71,7 @@ class Session:
             self.sandbox = None
 
     def keep(self) -> int:
-        """Keep a copy of the student's process as it is now; the number under which it can be examined later."""
+        """Keep a copy of the student's process as it is now; return the number by which it can be examined later."""
         if self.guest is not None:
             self.guest.close()
         self.ask({"op": "keep"})
@@ -79,7 +79,7 @@ class Session:
         return self.history.count(None) - 1
 
     def ask(self, message: dict[str, Any], *limits: float) -> dict[str, Any]:
-        """Send a message to the student's process as it is after the cells so far; limits as for `Sandbox.ask`."""
+        """Send a message to the student's process in its state after the cells so far, limited like `Sandbox.ask`."""
         sandbox = self._alive()
         try:
             return sandbox.ask(message, *limits)
@@ -88,7 +88,7 @@ class Session:
             raise
 
     def renew(self) -> None:
-        """Go on in a new sandbox, in which all cells have run again."""
+        """Continue in a new sandbox, in which all cells have been run again."""
         self.guest = None
         self.end()
 
@@ -96,7 +96,7 @@ class Session:
         self._alive().tell(message)
 
     def _alive(self) -> Sandbox:
-        """The sandbox, or a new one in which the cells have run again that did no harm the first time."""
+        """The sandbox, or a new one in which the cells that did no harm the first time have been run again."""
         self._check_deadline()
         for _ in range(len(self.history) + 1):
             if self.sandbox is not None:
@@ -116,7 +116,7 @@ class Session:
             raise Died("timeout", "could not be run: the notebook as a whole took too long")
 
     def _replayed(self) -> Sandbox | None:
-        """A new sandbox in which all cells have run again; None if a cell killed it, which is left out next time."""
+        """A new sandbox with all cells run again; None if a cell killed it, and that cell is left out next time."""
         fresh = self.start()
         for position, source in enumerate(self.history):
             try:
@@ -150,11 +150,11 @@ def _size(output: dict[str, Any]) -> int:
 
 
 def _within(outputs: Iterable[dict[str, Any]], limit: int) -> tuple[list[dict[str, Any]], bool]:
-    """The first outputs that fit into the limit, and whether some were left out."""
+    """The first outputs that fit within the limit, and whether some were left out."""
     kept: list[dict[str, Any]] = []
     for output in outputs:
         if _size(output) > limit:
-            error = output["output_type"] == "error"  # worth reading, in a few words
+            error = output["output_type"] == "error"  # errors are worth showing, shortened
             return [*kept, *([_error(output["ename"], output["evalue"][:200])] if error else [])], True
         limit -= _size(output)
         kept.append(output)
@@ -162,7 +162,7 @@ def _within(outputs: Iterable[dict[str, Any]], limit: int) -> tuple[list[dict[st
 
 
 def clean_outputs(outputs: Any, *, verdicts: bool, limit: int = 200_000) -> list[Any]:
-    """What a worker of a cluster sent as the outputs of a cell; those of a check cell hold verdicts, as plain data."""
+    """What a cluster's worker sent as a cell's outputs; a check cell's outputs contain verdicts, as plain data."""
     import nbformat
 
     kept, _ = _within(_clean(outputs, limit), 2 * limit)
@@ -175,7 +175,7 @@ def clean_outputs(outputs: Any, *, verdicts: bool, limit: int = 200_000) -> list
 
 
 def _records(metadata: Any) -> Iterator[dict[str, Any]]:
-    """The verdicts on pieces that have the right form."""
+    """The verdicts on pieces; malformed ones are dropped."""
     found = metadata.get("kernelcourse") if isinstance(metadata, dict) else None
     for record in (found if isinstance(found, list) else [])[:100]:
         if not isinstance(record, dict):
@@ -187,7 +187,7 @@ def _records(metadata: Any) -> Iterator[dict[str, Any]]:
 
 
 def _clean(outputs: Any, limit: int) -> Iterator[dict[str, Any]]:
-    """The part of a sandbox's outputs that may be shown: text and pictures; no HTML, no scripts, nothing malformed."""
+    """The part of a sandbox's outputs that may be shown: text and pictures, but no HTML, scripts or malformed data."""
     for output in (outputs if type(outputs) is list else [])[:1000]:
         kind = output.get("output_type") if type(output) is dict else None
         if kind == "stream":

@@ -1,12 +1,12 @@
 """Answers that look copied: compared by their tokens, whatever the variables are called.
 
 An answer becomes the set of its runs of K tokens, with the student's own names made alike and comments left out. Runs
-that say nothing are discounted: those of the stub, those of the model solution, and those that many in the class wrote.
-Two answers are near-identical if they share a long passage of what is left and little besides. Where many copy from
-one, the passage is no longer rare; then the same words of their own, comments included, in a long text that agrees to
-the letter give them away. Numbers that a variant of the assignment gave to each of two students count as alike.
+that say nothing are discounted: those in the stub, those in the model solution, and those that many in the class wrote.
+Two answers are near-identical if the runs that are left agree in a long passage and differ little elsewhere. If many
+copy from one student, the passage is no longer rare; then identical wording, comments included, in a long text that
+agrees to the letter gives them away. The numbers that a variant of the assignment gave each student count as alike.
 
-copydetect knows neither stub nor solution nor what a class shares, and Moss sends the answers to another machine.
+copydetect does not consider the stub, the solution or what a class shares, and Moss sends the answers elsewhere.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from itertools import combinations, islice, pairwise
 from .transplant import cut
 
 K = 5  # tokens in a run: about half a line
-SHARED_RUNS = 40  # fewer rare runs in common are two or three lines, which honest students may well write alike
-OVERLAP = 0.6  # of the rare runs of either, how many both have
-COMMON_SHARE, COMMON_AT_LEAST, COMMON_AT_MOST = 0.2, 3, 25  # a run that more students have is simply how one writes it
-OWN_WORDS = 4  # names and words of comments that are neither in the stub nor in the solution
+SHARED_RUNS = 40  # fewer shared rare runs make two or three lines, which honest students may well write alike
+OVERLAP = 0.6  # the fraction of either answer's rare runs that both have
+COMMON_SHARE, COMMON_AT_LEAST, COMMON_AT_MOST = 0.2, 3, 25  # a run that more students have is the usual way to write it
+OWN_WORDS = 4  # names and words in comments that are in neither the stub nor the solution
 
 _MAX_TOKENS, _MAX_TEXT = 5000, 20_000  # tokens and characters of one answer; a longer one is compared by its beginning
-_MAX_LINE = 400  # characters of a line: Python's tokenizer can take quadratic time on one
+_MAX_LINE = 400  # characters in a line: Python's tokenizer can take quadratic time on a line
 _KNOWN = frozenset(keyword.kwlist) | frozenset(dir(builtins))
-# Python 3.12 takes f-strings apart, 3.14 t-strings as well.
+# Python 3.12 splits f-strings into tokens, and 3.14 t-strings as well.
 _OPENINGS = {getattr(tokenize, name) for name in ("FSTRING_START", "TSTRING_START") if hasattr(tokenize, name)}
 _CLOSINGS = {getattr(tokenize, name) for name in ("FSTRING_END", "TSTRING_END") if hasattr(tokenize, name)}
 _OWN = "own"
@@ -43,7 +43,7 @@ _LAYOUT = (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, toke
 
 @dataclass(frozen=True)
 class Group:
-    """Students whose answers to one question are near-identical, and how much two of them have in common at most."""
+    """Students whose answers to one question are near-identical, and the most that any two have in common."""
 
     answer: str
     students: tuple[str, ...]
@@ -51,15 +51,15 @@ class Group:
 
 
 def structure(text: str, own: Collection[str] = ()) -> list[str]:
-    """The tokens of an answer, with its own names made alike, without comments and strings that stand alone.
+    """The tokens of an answer, with its own names made alike, without comments and stand-alone strings.
 
-    `own` are the numbers that this student was given, which are made alike as well.
+    `own` holds the numbers that this student was given, which are made alike as well.
 
     >>> structure("def f(x):\\n    return np.sum(x)  # all of it")
     ['def', 'name', '(', 'name', ')', ':', 'return', 'name', '.', 'sum', '(', 'name', ')']
     """
     tokens: list[str] = []
-    fresh = True  # at the beginning of a statement, where a string alone is a docstring
+    fresh = True  # at the beginning of a statement, where a stand-alone string is a docstring
     for kind, token in _tokens(text):
         if kind in _LAYOUT:
             fresh = True
@@ -79,7 +79,7 @@ def structure(text: str, own: Collection[str] = ()) -> list[str]:
 
 @lru_cache(maxsize=10_000)
 def _tokens(text: str) -> tuple[tuple[int, str], ...]:
-    """The tokens up to where the text stops being Python."""
+    """The tokens up to the point where the text stops being Python."""
     lines = list(io.StringIO(cut(text, _MAX_TEXT, _MAX_LINE).replace("\x00", "")))
     found: list[tuple[int, str]] = []
     with contextlib.suppress(tokenize.TokenError, SyntaxError):
@@ -89,7 +89,7 @@ def _tokens(text: str) -> tuple[tuple[int, str], ...]:
 
 
 def _whole_strings(tokens: Iterable[tokenize.TokenInfo], lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """The tokens as Python 3.11 gives them: a string is one, whatever its braces contain."""
+    """The tokens as Python 3.11 gives them: a string is one token, whatever its braces contain."""
     depth, first, start = 0, 0, 0
     for token in tokens:
         if token.type in _OPENINGS:
@@ -112,7 +112,7 @@ def _runs(text: str, own: Collection[str] = ()) -> frozenset[tuple[str, ...]]:
 
 
 def _words(text: str) -> frozenset[str]:
-    """Names, and the words of comments."""
+    """Names, and the words in comments."""
     kinds = (tokenize.NAME, tokenize.COMMENT)
     return frozenset(
         word for kind, token in _tokens(text) if kind in kinds for word in re.findall(r"[^\W\d_]\w{2,}", token)
@@ -132,7 +132,7 @@ def near_identical(
 ) -> list[Group]:
     """The groups of students with near-identical texts for an answer; `known` texts (stub, solution) say nothing.
 
-    `own` are the numbers that each student was given.
+    `own` holds the numbers that each student was given.
     """
     own = own or {}
     given = frozenset[tuple[str, ...]]().union(*map(_runs, known))
@@ -168,7 +168,7 @@ def _share_rare_runs(runs: Mapping[str, frozenset[tuple[str, ...]]]) -> dict[tup
 def _say_the_same(
     texts: Mapping[str, str], known: Sequence[str], own: Mapping[str, Collection[str]]
 ) -> dict[tuple[str, str], float]:
-    """Neighbours among those with the same text, if it has words of its own."""
+    """Pairs of neighbours among the students with the same text, if it contains words of their own."""
     given = frozenset[str]().union(*map(_words, known))
     alike = defaultdict(list)
     for student in sorted(texts):

@@ -53,9 +53,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def named(course: Course, name: str) -> str:
-    """The assignment with this name, or with a name that begins like this."""
+    """The assignment with this name, or the only one whose name begins with it."""
     fitting = [one for one in course.assignments() if one == name or one.startswith(f"{name}-")]
-    return fitting[0] if len(fitting) == 1 else name  # which is then refused by its name
+    return fitting[0] if len(fitting) == 1 else name  # the caller then refuses this name
 
 
 def policy(course: Course, assignment: str) -> str | date:
@@ -78,7 +78,7 @@ def policy(course: Course, assignment: str) -> str | date:
 
 
 def why_not(rule: str | date, mine: dict[Path, Path], *, today: date) -> str:
-    """Why a solution must not be shown yet; nothing if it may be. `mine` has the student's notebook for each source."""
+    """Why a solution must not be shown yet; nothing if it may be. `mine` maps each source to the student's notebook."""
     if isinstance(rule, date):
         return "" if today >= rule else f"it can be seen from {rule.isoformat()} on."
     if rule == NEVER:
@@ -97,7 +97,7 @@ def why_not(rule: str | date, mine: dict[Path, Path], *, today: date) -> str:
 
 
 def solution(source: Path, mine: Path | None = None) -> Any:
-    """The solved notebook, without marks and hidden tests; with the numbers of the student's own, if there is one."""
+    """The solved notebook, without marks and hidden tests; with the student's own numbers, if there are any."""
     notebook = read_source(source)
     fill_source(notebook, source, seed_of(read_notebook(mine)) if mine is not None and mine.is_file() else None)
     for cell in notebook.cells:
@@ -108,7 +108,7 @@ def solution(source: Path, mine: Path | None = None) -> Any:
 
 
 def as_text(notebook: Any) -> str:
-    """The headings, and what answers each part."""
+    """The headings, and the answer to each part."""
     lines = []
     for cell in notebook.cells:
         if cell.metadata.get("nbgrader", {}).get("solution"):
@@ -119,7 +119,7 @@ def as_text(notebook: Any) -> str:
 
 
 def rubric(source: Path, grade_id: str, seed: int | None = None) -> str:
-    """The rubric of a written answer, with the numbers that a seed stands for; nothing if it has none."""
+    """The rubric of a written answer, with the numbers that belong to a seed; empty if it has no rubric."""
     notebook = read_source(source)
     fill_source(notebook, source, seed)
     for cell in notebook.cells:

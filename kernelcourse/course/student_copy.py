@@ -1,4 +1,4 @@
-"""What a released notebook has beside its source: links to the book, a cell that installs, a cell that counts."""
+"""What a release adds to a notebook's source: links to the book, a cell that installs, a cell that counts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def first_cell(book: str, package: str) -> str:
 
 
 def link_texts(notebook: Any, stem: str, book: str) -> None:
-    """Turn the sections to read first, and the equations that texts name, into links to the book."""
+    """Turn the names of sections to read first, and of equations, into links to the book."""
     base = book.rstrip("/") + "/"
     equations = PLACES.get(stem.replace("-", "_"), ("", {}, {}))[2]
 
@@ -58,7 +58,7 @@ def link_texts(notebook: Any, stem: str, book: str) -> None:
 
 
 def surround(notebook: Any, book: str, package: str) -> None:
-    """Put the first cell before all others that run, and the count of what is right at the end."""
+    """Put the first cell before all other code cells, and the count of correct pieces at the end."""
     import nbformat
 
     code = [i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code"]

@@ -1,7 +1,7 @@
-"""Grade one submission: bytes in, bytes out. It may happen in this process, in another, or on another machine.
+"""Grade one submission: bytes in, bytes out. This may happen in this process, in another, or on another machine.
 
 The steps are those that nbgrader's own `autograde` takes with the course's configuration, and nbgrader's rule turns
-outputs into points. Its gradebook is left out: scores are entered later, by one writer.
+outputs into points. Its gradebook is not involved: scores are entered later, by one writer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .secret import fingerprint
 from .transplant import assign, transplant
 from .variants import Variants
 
-_ONE_AT_A_TIME = threading.Lock()  # the secret is in the process's environment meanwhile
+_ONE_AT_A_TIME = threading.Lock()  # the secret is in the process's environment during grading
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,14 @@ class Task:
     locked: dict[str, dict[str, str]]  # notebook -> locked cell -> its source, hidden tests included
     secret: str
     unsafe: bool
-    run: str  # names the run, so that an interrupted one can be told from the next
-    shelf: str = ""  # where the sandboxes' libraries are, if that is on this machine
-    variants: Variants = field(default_factory=Variants)  # who has a notebook of his or her own
+    run: str  # names the run, to tell an interrupted run from the next
+    shelf: str = ""  # where the sandboxes' libraries are, if they are on this machine
+    variants: Variants = field(default_factory=Variants)  # the students who have their own notebook
 
 
 @dataclass(frozen=True)
 class Graded:
-    """What came of a submission."""
+    """The outcome of a submission."""
 
     result: dict[str, Any]
     files: dict[str, bytes]  # the autograded notebooks
@@ -66,7 +66,7 @@ def course_files(course: Course, assignment: str) -> dict[str, bytes]:
 
 
 def grade_submission(task: Task, student: str, handed: Handed) -> Graded:
-    """Grade the files of a student, in their own folder."""
+    """Grade a student's files, in a separate folder."""
     task = own_task(task, student)
     with _ONE_AT_A_TIME, tempfile.TemporaryDirectory() as folder:
         course = Course(Path(folder).resolve())
@@ -97,14 +97,14 @@ def own_task(task: Task, student: str) -> Task:
 
 
 def put_together(task: Task, student: str, handed: Handed, run: Callable[[str, Any], Any]) -> Graded:
-    """The result of a submission whose notebooks are run, and judged, by `run`."""
+    """The result of a submission whose notebooks `run` executes and judges."""
     import nbformat
 
     start = time.monotonic()
     task = own_task(task, student)
     folder = f"exercises/{task.assignment}/"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of nbformat, about notebooks of old versions
+        warnings.simplefilter("ignore")  # nbformat's warnings about old notebooks
         releases = {
             stem: nbformat.reads(task.course[f"{folder}{stem}.ipynb"].decode(), as_version=4)
             for stem in sorted(task.locked)
@@ -141,7 +141,7 @@ def put_together(task: Task, student: str, handed: Handed, run: Callable[[str, A
 
 
 def with_receipt(graded: Graded, secret: str) -> Graded:
-    """With the file that tells a student what the grade is based on."""
+    """The same, with the file that tells a student what the grade is based on."""
     return replace(graded, files=graded.files | {NAME: receipt(graded.result, secret)})
 
 
@@ -166,7 +166,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _support_files(task: Task) -> dict[str, bytes]:
-    """What lies beside the released notebooks, such as data; nothing of what lies beside the student's."""
+    """The files beside the released notebooks, such as data; none of those beside the student's notebooks."""
     folder = f"exercises/{task.assignment}/"
     return {
         name.removeprefix(folder): content
@@ -176,9 +176,9 @@ def _support_files(task: Task) -> dict[str, bytes]:
 
 
 def _steps(course: Course, task: Task) -> list[Any]:
-    """What is done with each notebook: run and judged, then what else the configuration names.
+    """The steps for each notebook: running and judging, then whatever else the configuration names.
 
-    Steps of nbgrader's that enter grades, or put right what the transplant has put right, are left out.
+    nbgrader's steps that enter grades, or repair what the transplant has already repaired, are left out.
     """
     from nbgrader.preprocessors import LimitOutput
     from traitlets.config import LoggingConfigurable
@@ -186,7 +186,7 @@ def _steps(course: Course, task: Task) -> list[Any]:
     from .preprocessors import GradeSafely
 
     class Caller(LoggingConfigurable):
-        """In the place of nbgrader's exporter and converter, from which a step learns where the course is."""
+        """Stands in for nbgrader's exporter and converter, from which a step learns where the course is."""
 
         coursedir = SimpleNamespace(root=str(course.root))
 
@@ -202,7 +202,7 @@ def _steps(course: Course, task: Task) -> list[Any]:
 
 
 def restore(notebook: Any, locked: dict[str, str]) -> None:
-    """Put the hidden tests back, which no release holds."""
+    """Put back the hidden tests, which no release contains."""
     for cell in notebook.cells:
         ours = cell.metadata.get("nbgrader", {})
         if ours.get("locked") and ours.get("grade_id") in locked:
@@ -210,7 +210,7 @@ def restore(notebook: Any, locked: dict[str, str]) -> None:
 
 
 def _scores(notebook: Any, *, unsafe: bool) -> dict[str, Any]:
-    """The points that nbgrader's rule gives, its comments, and what the checks said of each piece."""
+    """The points that nbgrader's rule gives, its comments, and what the checks said about each piece."""
     from nbgrader import utils
 
     from .preprocessors import UNSAFE

@@ -20,7 +20,7 @@ class Submitted:
     """The submissions of an assignment, as they are when a run begins."""
 
     def __init__(self, course: Course, assignment: str) -> None:
-        course.sources(assignment)  # raises an error that lists the assignments, if this is not one
+        course.sources(assignment)  # raises an error that lists the assignments if this is not one of them
         self.course, self.assignment = course, assignment
         self.folder = course.root / "submitted"
 
@@ -55,7 +55,7 @@ class Submitted:
         return handed
 
     def chosen(self, students: Sequence[str]) -> list[str]:
-        """The students who are asked for, or all of them."""
+        """The students who were asked for, or all of them."""
         everybody = self.speakers
         if missing := sorted(set(students) - set(everybody)):
             raise CourseError(f"no submission of {self.assignment} by {', '.join(missing)} in {self.folder}")
@@ -69,7 +69,7 @@ class Submitted:
         return sorted(student for student, other in self.speakers.items() if other == speaker)
 
     def warnings(self) -> Iterator[str]:
-        """A line for each name in the folder `submitted` or in groups.csv that is probably a mistake."""
+        """A line for each name in the folder `submitted` or in groups.csv that is probably wrong."""
         for name in misnamed(self.folder, self.assignment):
             yield f"submitted/{printable(name)}: this cannot be a student's id; the folder is left out"
         roster = enrolled(self.course)
@@ -81,7 +81,7 @@ class Submitted:
                 yield f"submitted/{student}: the roster spells this id {other}; it is graded as another student's"
 
     def times(self) -> dict[str, str]:
-        """When each submission arrived, as far as that is known now."""
+        """When each submission arrived, as far as is known now."""
         if self.source == "collector":
             return {student: self.noted.get(speaker, "") for student, speaker in self.speakers.items()}
         return {student: self.read(speaker).received for student, speaker in self.speakers.items()}

@@ -1,4 +1,4 @@
-"""The page of a report: what the submissions of an assignment have in common, and where to look closer."""
+"""A report's page: what the submissions of an assignment have in common, and where to look more closely."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .similarity import Group, near_identical
 NOT_CATALOGUED = "not in the catalogue"
 
 _WHY = re.compile(r"""\bcheck\.why\(\s*["'](\w+)["']\s*\)""")
-_BARS = 12  # at most, in the histogram
-_COLUMNS = 6  # at most, texts of a group of near-identical answers
-_LONGEST_TEXT = 6000  # characters of an answer that are shown
+_BARS = 12  # the most in the histogram
+_COLUMNS = 6  # the most texts shown from a group of near-identical answers
+_LONGEST_TEXT = 6000  # the most characters of an answer that are shown
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class PieceRow:
-    """How a piece went."""
+    """How the class did on a piece."""
 
     name: str
     points: float
@@ -49,7 +49,7 @@ class PieceRow:
 
 @dataclass(frozen=True)
 class MistakeRow:
-    """A mistake, with those who made it and what the check said to each."""
+    """A mistake, with the students who made it and what the check told each of them."""
 
     piece: str
     mistake: str
@@ -111,7 +111,7 @@ def summarise(everything: Graded) -> Summary:
 
 
 def histogram(points: Sequence[float], most: float) -> list[Bar]:
-    """How many students have how many points, in bars of the same width, a whole number.
+    """How many students have how many points, in bars of the same whole-number width.
 
     >>> [(bar.low, bar.high, bar.count) for bar in histogram([0, 3, 4, 4], 4)]
     [(0, 1, 1), (1, 2, 0), (2, 3, 0), (3, 4, 3)]
@@ -126,7 +126,7 @@ def histogram(points: Sequence[float], most: float) -> list[Bar]:
 
 
 def _pieces(submissions: Sequence[Submission]) -> list[PieceRow]:
-    """The hardest first; of equally hard ones, the first of the assignment."""
+    """The pieces, hardest first; ties keep the order of the assignment."""
     results = defaultdict(list)
     for one in submissions:
         for piece in one.pieces:
@@ -146,12 +146,12 @@ def _pieces(submissions: Sequence[Submission]) -> list[PieceRow]:
 
 
 def _asked_why(submission: Submission) -> set[str]:
-    """The pieces that a student has called `check.why` for, as far as the call is still in the notebook."""
+    """The pieces for which a student called `check.why`, if the call is still in the notebook."""
     return {name for text in submission.answers.values() for name in _WHY.findall(text)}
 
 
 def _mistakes(everything: Graded, order: Sequence[str]) -> list[MistakeRow]:
-    """By piece, in this order, the most frequent first; answers that are merely missing last.
+    """The mistakes by piece, in this order, most frequent first; missing answers come last.
 
     The example is the shortest of the answers.
     """
@@ -175,7 +175,7 @@ def _mistakes(everything: Graded, order: Sequence[str]) -> list[MistakeRow]:
 
 
 def visible(text: str) -> str:
-    r"""A student's text for the page: characters that hide or reorder others are spelled out.
+    r"""A student's text for the page, with characters that hide or reorder others spelled out.
 
     >>> print(visible("a\u202eb"))
     a\u202eb

@@ -14,7 +14,7 @@ Rows = list[tuple[int, dict[str, str]]]
 def read_table(path: Path) -> tuple[list[str], Rows]:
     """The columns of a CSV file, and its rows with their line numbers.
 
-    Cells are separated by commas, semicolons or tabs; the text is UTF-8, or UTF-16 as spreadsheets mark it.
+    Cells are separated by commas, semicolons or tabs; the text is UTF-8, or UTF-16 with a byte order mark.
     """
     try:
         content = path.read_bytes()

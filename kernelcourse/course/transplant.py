@@ -1,8 +1,8 @@
-"""A submission rebuilt on the released notebook: of the student's file only texts are taken.
+"""Rebuild a submission on the released notebook: only texts are taken from the student's file.
 
-Tests, order, metadata, points and kernel are those of the release. What is taken are the texts of the answer cells, by
-their grade_id, and of the cells that the student added, at their place among the graded cells. We do this ourselves,
-because nbgrader's OverwriteCells keeps the student's file, and nbformat repairs or refuses what students really send.
+Tests, order, metadata, points and kernel are those of the release. What is taken is the text of the answer cells, by
+grade_id, and of the cells that the student added, at their place among the graded cells. We do this ourselves,
+because nbgrader's OverwriteCells keeps the student's file, and nbformat repairs or refuses what students actually send.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-LARGEST = 100_000_000  # bytes of all notebooks of a submission: most of it old outputs, which are not taken
-LONGEST = 1_000_000  # characters of a cell
-BUDGET = 2_000_000  # bytes of all texts that are taken from a notebook
+LARGEST = 100_000_000  # bytes in all notebooks of a submission, mostly old outputs, which are not taken
+LONGEST = 1_000_000  # characters in a cell
+BUDGET = 2_000_000  # bytes in all texts taken from a notebook
 MOST = 500  # cells that a student may add
-SHOWN, SHOWN_LINE, SHOWN_IN_ALL = 20_000, 2_000, 200_000  # characters of a cell, a line, a notebook that pages show
-_BRACKETS = 10_000_000  # lists and objects in a file: two bytes each there, a hundred in memory
-# A string of JSON, or everything after a quotation mark that is never closed: a pattern that can fail would be tried
-# again at every quotation mark within.
+SHOWN, SHOWN_LINE, SHOWN_IN_ALL = 20_000, 2_000, 200_000  # characters of a cell, line and notebook that pages show
+_BRACKETS = 10_000_000  # lists and objects in a file: each takes two bytes there and a hundred in memory
+# A JSON string, or everything after a quotation mark that is never closed: a pattern that can fail would be tried again
+# at every quotation mark inside.
 _TEXT = re.compile(rb'"(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z)', re.DOTALL)
-_NUMBER = re.compile(r"\((\d{1,6})\)\.ipynb$")  # of a browser's second download
+_NUMBER = re.compile(r"\((\d{1,6})\)\.ipynb$")  # from a browser's second download
 _DEFINITION = re.compile(r"^(?:(?:async +)?def|class)[ \t]+(\w+)|^(\w+) *=(?!=)", re.MULTILINE)
 
 
@@ -33,12 +33,12 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True)
 class Cell:
-    """What is taken of a submitted cell."""
+    """What is taken from a submitted cell."""
 
     text: str
     code: bool
     grade_id: str = ""
-    by_nbgrader: bool = False  # the grade_id is nbgrader's, not only the cell's name
+    by_nbgrader: bool = False  # the grade_id comes from nbgrader's metadata, not only from the cell's id
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,17 @@ class Ending:
 
 @dataclass
 class Submitted:
-    """The cells of a student for each notebook of an assignment, and what was odd about the files."""
+    """A student's cells for each notebook of an assignment, and what was odd about the files."""
 
     cells: dict[str, list[Cell]] = field(default_factory=dict)
     endings: list[Ending] = field(default_factory=list)
 
 
 def read_cells(content: bytes) -> list[Cell]:
-    """The cells of a notebook file of any format version; raises `Unreadable` if it is none."""
+    """The cells of a notebook file of any format version; raise `Unreadable` if it is not a notebook."""
     if len(content) > LARGEST:
         raise Unreadable(f"it has {len(content) // 1_000_000} MB")
-    if content.count(b"[") + content.count(b"{") > _BRACKETS:  # a long output may well have as many
+    if content.count(b"[") + content.count(b"{") > _BRACKETS:  # but a long output may well contain as many
         rest = _TEXT.sub(b"", content)
         if rest.count(b"[") + rest.count(b"{") > _BRACKETS:
             raise Unreadable("it has millions of parts")
@@ -96,7 +96,7 @@ def _cell(entry: Mapping[str, Any]) -> Cell:
     metadata = entry.get("metadata")
     ours = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     grade_id = ours.get("grade_id") if isinstance(ours, dict) else None
-    name = grade_id if isinstance(grade_id, str) else entry.get("id")  # the grade_id is the name of released cells, too
+    name = grade_id if isinstance(grade_id, str) else entry.get("id")  # released cells have it as their id, too
     code = entry.get("cell_type") == "code"
     return Cell(text, code, name if isinstance(name, str) else "", by_nbgrader=isinstance(grade_id, str))
 
@@ -104,10 +104,10 @@ def _cell(entry: Mapping[str, Any]) -> Cell:
 def assign(
     files: Mapping[str, bytes], releases: Mapping[str, Any], saved: Mapping[str, float] | None = None
 ) -> Submitted:
-    """Find each released notebook among the files of a submission, under its name or another.
+    """Find each released notebook among the files of a submission, under its own name or another.
 
-    Where several fit, the one that was saved last counts; of those saved at the same time, the one that a browser or
-    the student numbered highest.
+    If several fit, the one saved last counts; among those saved at the same time, the one that a browser or the student
+    gave the highest number.
     """
     submitted = Submitted()
     readable: dict[str, list[Cell]] = {}
@@ -173,7 +173,7 @@ def _nothing_fits(name: str, readable: Mapping[str, Any], broken: Mapping[str, s
 
 
 def within_budget(cells: list[Cell], release: Any) -> tuple[list[Cell], int]:
-    """The cells whose texts fit into the budget, answers first, and the number of those that do not."""
+    """The cells whose texts fit within the budget, answers first, and the number of cells that do not fit."""
     asked = {_grade_id(cell) for cell in release.cells if _is_solution(cell)}
     left, without = BUDGET, set[int]()
     for position in sorted(range(len(cells)), key=lambda i: (cells[i].grade_id not in asked, i)):
@@ -197,7 +197,7 @@ def written_size(text: str) -> int:
 def shorten(notebook: Any) -> None:
     """Cut long texts of a notebook that has run: highlighting one on a page takes quadratic time.
 
-    The student's file keeps the whole.
+    The student's file keeps the whole text.
     """
     left = SHOWN_IN_ALL
     for cell in notebook.cells:
@@ -219,7 +219,7 @@ def cut(text: str, most: int, line: int = SHOWN_LINE) -> str:
 
 
 def printable(name: str) -> str:
-    """A file's name for a terminal and a page: no control characters, nothing but text.
+    """A file's name, safe for a terminal and a page: no control characters, nothing but text.
 
     >>> printable("a\\x1b[31m\\udcff.ipynb")
     'a?[31m?.ipynb'
@@ -239,16 +239,16 @@ def listed(names: list[str]) -> str:
 
 
 def _fits(cells: list[Cell], release: Any) -> bool:
-    """Most of the grade_ids in the file are those of the release."""
+    """Whether most of the grade_ids in the file are those of the release."""
     known = {_grade_id(cell) for cell in release.cells} - {""}
     ours = sum(cell.grade_id in known for cell in cells)
     return ours > 0 and ours >= sum(cell.by_nbgrader and cell.grade_id not in known for cell in cells)
 
 
 def with_names(cells: list[Cell], release: Any) -> list[Cell]:
-    """The cells with the names that an editor has dropped: ours are known by their text, answers by what they define.
+    """The cells with the ids that an editor dropped: ours are recognised by their text, answers by what they define.
 
-    Where one name is left, or most of our cells are not there, nothing is guessed.
+    If any id is left, or most of our cells are missing, nothing is guessed.
     """
     graded = {_grade_id(cell): cell for cell in release.cells if _grade_id(cell) and cell.cell_type == "code"}
     if any(cell.grade_id in graded for cell in cells):
@@ -269,7 +269,7 @@ def with_names(cells: list[Cell], release: Any) -> list[Cell]:
 
 
 def defined_names(texts: Iterable[str]) -> set[str]:
-    """The names that cells seem to define. A stranger's program is never parsed here: parsers can be made to crash."""
+    """The names that cells seem to define. A student's program is never parsed here: parsers can be made to crash."""
     return {name for text in texts for pair in _DEFINITION.findall(text) for name in pair if name}
 
 
@@ -288,7 +288,7 @@ def transplant(cells: list[Cell], release: Any) -> Any:
     cells = with_names(cells, release)
     layout = _Layout(release)
     answers: dict[int, str] = {}
-    added: dict[int, list[Any]] = {}  # by the position of the released cell that they follow
+    added: dict[int, list[Any]] = {}  # by the position of the released cell before them
     seen: set[int] = set()
     place, room = -1, MOST
     for cell in cells:
@@ -317,15 +317,15 @@ _ACTIVE = re.compile(rf"\\(?=(?:{_WORDS})(?![A-Za-z])|html[A-Z])")
 
 
 def without_markup(text: str) -> str:
-    """A student's text for a page that others read: no HTML, no links, no diagrams; all are seen as they were typed.
+    """A student's text for a page that others read: HTML, links and diagrams are shown as they were typed.
 
     >>> without_markup("a <script>x</script> [b](javascript:y), https://z, and $a<b$, $x < y$")
     'a < script>x< /script> [b] (javascript:y), https: //z, and $a< b$, $x < y$'
     """
     text = re.sub(r"<(?=[A-Za-z/!?])", "< ", text)
     text = re.sub(r"\](?=[(:\[])", "] ", text)
-    text = text.replace("://", ": //")  # a bare address is made a link
-    text = re.sub(r"(?i)(mer)(maid)", r"\1 \2", text)  # a picture with links of its own
+    text = text.replace("://", ": //")  # a bare address would become a link
+    text = re.sub(r"(?i)(mer)(maid)", r"\1 \2", text)  # a diagram that can contain links
     return _ACTIVE.sub(r"\\ ", text)
 
 
@@ -345,14 +345,14 @@ class _Layout:
         return _is_solution(self.cells[position])
 
     def text(self, position: int, cell: Cell) -> str:
-        """An answer's text, which is left alone where it is code or as it was released."""
+        """An answer's text, left alone if it is code or as it was released."""
         ours = self.cells[position]
         return cell.text if ours.cell_type == "code" or cell.text == ours.source else without_markup(cell.text)
 
     def find(self, cell: Cell, place: int) -> int | None:
-        """The released cell that a submitted one is a copy of.
+        """The released cell of which a submitted cell is a copy.
 
-        A cell that is not graded is recognised by its text, and only where it belongs: elsewhere it is the student's.
+        A cell that is not graded is recognised by its text, and only where it belongs: elsewhere it counts as added.
         """
         if cell.grade_id in self.by_id:
             return self.by_id[cell.grade_id]

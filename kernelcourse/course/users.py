@@ -1,4 +1,4 @@
-"""Users for the sandboxes that root starts: each has one to itself, so that the kernel counts its processes alone."""
+"""User ids for the sandboxes that root starts: each gets its own, so that the kernel counts only its processes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 from .errors import CourseError
 
-_IDS = range(61184, 65520)  # systemd gives these to services on the fly: no person and no package has one
-_FOLDER = Path("/run/kernelcourse")  # a lock for every id in use, whichever grader of this machine uses it
+_IDS = range(61184, 65520)  # systemd's ids for dynamic services: no person and no package has one
+_FOLDER = Path("/run/kernelcourse")  # a lock for every id in use, by any grader on this machine
 
 
 class OwnUser:
-    """A user id that no other process of this machine has, until it is given back or this process ends."""
+    """A user id that no other process on this machine has, until it is given back or this process ends."""
 
     def __init__(self) -> None:
         from filelock import FileLock, Timeout
@@ -35,7 +35,7 @@ class OwnUser:
 
 
 def _is_running(uid: int) -> bool:
-    """Whether a process has this user id: a service's, or one of a killed grader's sandbox that is about to end."""
+    """Whether a process has this user id: a service, or a process about to end in a killed grader's sandbox."""
     import psutil
 
     return any(uid in (process.info["uids"] or ()) for process in psutil.process_iter(["uids"]))

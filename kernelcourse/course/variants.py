@@ -1,7 +1,7 @@
 """Who has which variant of an assignment: the same tasks with each student's own numbers, data and hidden inputs.
 
-A release for each student notes it in `.grading/variants/<assignment>.json`. Grading goes by that note and by the
-folder that a submission lies in. What a submission says about itself is only compared with that note.
+A release with one variant per student records this in `.grading/variants/<assignment>.json`. Grading relies on that
+record and on the folder of the submission. What a submission says about itself is only compared with the record.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Variants:
         }
 
     def endings(self, student: str, texts: Mapping[str, Iterable[str]]) -> list[Ending]:
-        """What is odd about the notebooks that a student handed in, given their texts: whose they are."""
+        """What is odd about the notebooks that a student handed in: their texts show whose variants they are."""
         if not self.seeds:
             return []
         if student not in self.seeds:
@@ -65,7 +65,7 @@ class Variants:
         return found
 
     def in_words(self, student: str) -> str:
-        """The numbers that are a student's own."""
+        """A student's own numbers."""
         return "; ".join(filter(None, map(in_words, self.values.get(student, {}).values())))
 
     def literals(self, student: str) -> frozenset[str]:
@@ -78,7 +78,7 @@ def _own_text(text: str, seed: int, values: Mapping[str, Any]) -> str:
 
 
 def fill_notebook(notebook: Any, seed: int, values: Mapping[str, Any]) -> None:
-    """Write a seed and the values that it stands for into a notebook."""
+    """Write a seed and the values that belong to it into a notebook."""
     from nbgrader.utils import compute_checksum
 
     set_seed(notebook, seed)
@@ -90,12 +90,12 @@ def fill_notebook(notebook: Any, seed: int, values: Mapping[str, Any]) -> None:
 
 
 def values_of(stem: str, seed: int) -> dict[str, Any]:
-    """What the seed chooses for a notebook, by its catalogue: to be called within `checks_in`."""
+    """The values that the seed chooses for a notebook, from its catalogue; to be called within `checks_in`."""
     return own_values(getattr(catalogue(stem), "PARAMETERS", {}), seed) if has_pieces(stem) else {}
 
 
 def fill_source(notebook: Any, source: Path, seed: int | None = None) -> None:
-    """Fill the places for values in the notebook of a source, as its seed says, or another one."""
+    """Fill the places for values in a source's notebook, as its own seed or another one determines."""
     with checks_in(source.parent):
         values = values_of(source.stem, seed_of(notebook) if seed is None else seed)
     for cell in notebook.cells if values else ():
@@ -122,7 +122,7 @@ def write_variants(root: Path, assignment: str, variants: Variants) -> None:
 
 
 def require_same_values(variants: Variants, assignment: str) -> None:
-    """Refuse to grade by other numbers than students were given: to be called within `checks_in`."""
+    """Refuse to grade with numbers other than students were given; to be called within `checks_in`."""
     for student, seed in variants.seeds.items():
         for stem, values in variants.values[student].items():
             if (now := values_of(stem, seed)) != values:

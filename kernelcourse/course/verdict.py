@@ -1,6 +1,6 @@
-"""What a check cell says of a student's answers, determined by the grader and written as the cell's output.
+"""What a check cell says about a student's answers, determined by the grader and written as the cell's output.
 
-We do this ourselves, because a check that runs beside the answer, as in nbgrader, can be changed by it.
+We do this ourselves, because the answer can change a check that runs beside it, as in nbgrader.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..checking.report import Result, Verdict
 class Recorder:
     """The `check` of a notebook while grading: it judges like the student's, but keeps the results and goes on.
 
-    Hidden cases are tried last, when no cell can reveal them any more.
+    Hidden cases are tried last, when no cell can reveal them.
     """
 
     def __init__(self, checks: Checks) -> None:
@@ -80,7 +80,7 @@ def _statements(sources: Iterable[str]) -> Iterator[ast.stmt]:
         yield from _parsed(source)
 
 
-@lru_cache(maxsize=1000)  # the copies of a process that grade a class inherit what was parsed once
+@lru_cache(maxsize=1000)  # the forked processes that grade a class inherit what was parsed once
 def _parsed(source: str) -> tuple[ast.stmt, ...]:
     with contextlib.suppress(SyntaxError):  # a magic command
         return tuple(ast.parse(source).body)
@@ -108,7 +108,7 @@ def _read(source: str) -> set[str]:
 
 
 def _free(source: str) -> set[str]:
-    """The names that a cell reads and binds nowhere."""
+    """The names that a cell reads but does not bind."""
     nodes = nodes_of([source])
     bound = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     bound |= {node.name or "" for node in nodes if isinstance(node, (*_DEFINITIONS, ast.ExceptHandler))}
@@ -117,11 +117,11 @@ def _free(source: str) -> set[str]:
 
 
 class Grounds:
-    """What the grader knows of a released notebook: its own names, and those that it asks the student for.
+    """What the grader knows about a released notebook: its own names, and those that it asks the student to define.
 
     The student's are the names that answer cells define, and those that checks use without any released cell defining
-    them: an answer cell may be all solution, so that its release defines nothing. `checks` are the texts of the check
-    cells with their hidden tests.
+    them: an answer cell may be all solution, so that its release defines nothing. `checks` holds the texts of the
+    check cells with their hidden tests.
     """
 
     def __init__(self, release: Any, checks: Iterable[str]) -> None:
@@ -139,7 +139,7 @@ class Grounds:
                 setup = cell.source
             known.append(cell.source if meta.get("locked") else _imports_of(cell.source))
         self.setup = setup
-        self.known = known  # in place of the setup, if there is none
+        self.known = known  # used instead of the setup, if there is none
         self.functions = {node.name for node in _statements(answers) if isinstance(node, _DEFINITIONS)}
         checks = list(checks)
         ours = bound_names([*others, *checks]) | imported_names([*others, *checks]) | set(dir(builtins))
@@ -172,7 +172,7 @@ class Judge:
 
     @classmethod
     def on(cls, grounds: Grounds, function: Callable[[str], Any]) -> Judge:
-        """The judge of a notebook. Without a cell `setup` its locked cells and its imports are known."""
+        """The judge for a notebook. Without a cell `setup`, it knows the locked cells and the imports."""
         judge = cls(grounds.setup or "", grounds.names, function, grounds.functions)
         for source in grounds.known if grounds.setup is None else ():
             with contextlib.suppress(Exception):  # a cell that needs an answer, or has a magic command
@@ -180,7 +180,7 @@ class Judge:
         return judge
 
     def judge(self, source: str) -> Hearing:
-        """Run what a check cell can find out at this point: all but the hidden cases."""
+        """Run what a check cell can determine at this point: everything except the hidden cases."""
         recorder: Recorder | None = None
         scope = dict(self.namespace)
         for name, value in self.namespace.items():

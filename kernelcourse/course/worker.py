@@ -3,7 +3,7 @@
 A student's code shares this process and may change all of it. Nothing here decides anything: what it says can only be
 compared, outside, with what is right.
 
-ipykernel would bring its sockets into the sandbox, has no limit on output, and cannot be copied by a fork.
+ipykernel would bring its sockets into the sandbox, has no limit on output, and cannot be forked.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .plain import Channel, decode, encode
 
 
 class Outputs:
-    """What the running cell has shown so far, up to a limit."""
+    """What the running cell has displayed so far, up to a limit."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -131,7 +131,7 @@ class Shell(InteractiveShell):
         )
 
     def enable_gui(self, gui: Any = None) -> None:
-        pass  # figures are pictures here
+        pass  # figures become pictures here
 
 
 _CLOCKS = ((signal.SIGPROF, signal.ITIMER_PROF, "seconds"), (signal.SIGALRM, signal.ITIMER_REAL, "clock"))
@@ -164,14 +164,14 @@ class Worker:
         self.late = False
         for kind, timer, name in _CLOCKS:
             signal.signal(kind, self._ring)  # a cell may have installed its own handler
-            signal.setitimer(timer, max(message[name], 0.001), 1)  # again every second, if it is ignored
+            signal.setitimer(timer, max(message[name], 0.001), 1)  # repeated every second, in case it is ignored
 
     def _stop_clocks(self) -> None:
         for _, timer, _ in _CLOCKS:
             signal.setitimer(timer, 0)
 
     def run(self, message: dict[str, Any]) -> None:
-        """Run a cell and send what it showed."""
+        """Run a cell and send its outputs."""
         outputs = self.shell.outputs
         outputs.clear()
         process = os.getpid()
@@ -204,7 +204,7 @@ class Worker:
     def examine(self, name: str, keeper: int | None = None) -> None:
         """Let a copy of this process, or of one that was kept, answer calls of one function.
 
-        What it remembers of them dies with it.
+        Whatever the copy remembers of them is lost when it ends.
         """
         if keeper is not None:
             try:
@@ -260,7 +260,7 @@ class Worker:
 
 
 def _end_copies(process: int) -> None:
-    """End this process if a student's code has forked it: it would answer the grader as well."""
+    """End this process if a student's code has forked it: otherwise it would answer the grader as well."""
     if os.getpid() != process:
         os._exit(0)
 
@@ -300,7 +300,7 @@ def _drop_rights(start: dict[str, Any]) -> None:
 
 
 def _settle(home: Path, library: Path) -> None:
-    """Set up the home folder, with the list of fonts that matplotlib would take seconds to build."""
+    """Set up the home folder, with matplotlib's list of fonts, which takes seconds to build."""
     fonts = home / ".fonts"
     fonts.mkdir(parents=True, exist_ok=True)
     for known in library.glob("fontlist-*.json"):
@@ -345,7 +345,7 @@ def main(descriptor: int, home: str) -> None:
     Shell.outputs = Outputs(start["output"])
     shell = Shell.instance(colors="nocolor", config=Config({"HistoryManager": {"enabled": False}}))
     sys.meta_path.insert(0, _Brief)
-    gc.freeze()  # what is imported stays: not worth looking through, and a copy of the process can share it
+    gc.freeze()  # imported modules stay: no need to scan them, and a fork can share their memory
     gc.enable()
     channel.send({"ready": True})
     Worker(channel, shell).serve()

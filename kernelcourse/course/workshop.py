@@ -35,12 +35,12 @@ def copy_course(course: Course, assignment: str, folder: Path, students: Collect
     if (variants := record_file(course.root, assignment)).is_file():
         record_file(copy.root, assignment).parent.mkdir()
         shutil.copy(variants, record_file(copy.root, assignment))
-    with contextlib.suppress(OSError):  # where there are no links, the sandbox's library is built again
+    with contextlib.suppress(OSError):  # if links are not possible, the sandbox's library is built again
         shelf = grading_folder(course.root) / "library"
         shelf.mkdir(exist_ok=True)
         os.symlink(shelf, grading_folder(copy.root) / "library")
     for path in sorted((course.root / "submitted").iterdir()):
-        if path.is_file() and not path.is_symlink():  # what the collector noted
+        if path.is_file() and not path.is_symlink():  # the collector's records
             (copy.root / "submitted").mkdir(exist_ok=True)
             shutil.copy(path, copy.root / "submitted")
         elif (path / assignment).is_dir() and (not students or path.name in students):
@@ -54,7 +54,7 @@ def copy_course(course: Course, assignment: str, folder: Path, students: Collect
 
 
 def copy_gradebook(source: Course, target: Course) -> None:
-    """Copy the gradebook, whoever is writing to it meanwhile."""
+    """Copy the gradebook, even while another program writes to it."""
     with (
         contextlib.closing(sqlite3.connect(source.root / "gradebook.db")) as old,
         contextlib.closing(sqlite3.connect(target.root / "gradebook.db")) as new,

@@ -143,8 +143,8 @@ def section(page, title):
 
 
 def test_points_are_the_gradebooks(page):
-    absent = "1 enrolled without a grade (their reasons stand in the list of students)"
-    assert f"7 submissions, {absent}, 25 points to get; mean 12.86, median 20." in " ".join(page.split())
+    absent = "1 enrolled without a grade (the list of students gives the reasons)"
+    assert f"7 submissions, {absent}, 25 points in all; mean 12.86, median 20." in " ".join(page.split())
     assert "24 to 25: 1. " in page
     assert section(page, "Points").count("waits") == 6
     assert "6 of them wait for written answers" in " ".join(page.split())

@@ -4,8 +4,7 @@
   var book = "The book and the notebook to download are on the page that brought you here.";
   function reason() {
     if (location.protocol === "file:")
-      return "The exercises in the browser need a web server. In the course's folder, run \"make serve\", or open the
-      published book.";
+      return "The exercises in the browser need a web server. In the course's folder, run \"make serve\", or open the published book.";
     if (!window.isSecureContext)
       return "The exercises in the browser need an address that begins with https:// (or a server on this computer). " + book;
     if (typeof WebAssembly !== "object" || !("serviceWorker" in navigator) || !window.Worker || !window.BigInt64Array)
