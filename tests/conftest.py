@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-import kernelcourse.course  # noqa: F401 - before anybody imports nbformat, which is three seconds quicker then
+import kernelcourse.course  # noqa: F401 - before any import of nbformat, which is then three seconds faster
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ["KERNELCOURSE_BOOK"] = "none"  # what checks say must not depend on whether the book was built
-os.environ.setdefault("KERNELCOURSE_SECONDS", "600")  # for a piece, however busy the machine is
+os.environ.setdefault("KERNELCOURSE_SECONDS", "600")  # per piece, however busy the machine is
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # scikit-learn skips one of its checks without it
 
-# The first is the same browser without windows, which takes a fifth less time.
+# The first is the same browser without windows, which is a fifth faster.
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 QUIET = [
@@ -27,12 +27,12 @@ QUIET = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--disable-dev-shm-usage",  # small in containers: a page that fills it crashes
+    "--disable-dev-shm-usage",  # it is small in containers, and a page that fills it crashes
 ]
-PATIENCE = 180_000  # ms for a page to get where it should, on a machine with other things to do
+PATIENCE = 180_000  # ms for a page to reach its expected state on a busy machine
 
-# Machines are shared and noisy: neither a slow example nor a slow draw is a failure. Derandomised: a red run can be run
-# again.
+# Machines are shared and noisy: neither a slow example nor a slow draw is a failure. Derandomised, so that a failed run
+# can be repeated.
 settings.register_profile(
     "course", deadline=None, max_examples=25, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -62,15 +62,15 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture
 def rng():
-    """A generator of the test's own: what a test draws does not depend on the tests that ran before it."""
+    """A separate generator for each test: what a test draws does not depend on the tests that ran before it."""
     return np.random.default_rng(2026)
 
 
 @pytest.fixture(scope="module")
 def new_window():
-    """`new_window(**options)` opens a window of Chromium, which is there for one module.
+    """`new_window(**options)` opens a window in Chromium, which runs for one module.
 
-    While it is open its event loop runs, and neither a second one nor nbclient starts.
+    While Chromium is open, its event loop runs, and neither a second browser nor nbclient can start.
     """
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine: tests/system.sh names the package")

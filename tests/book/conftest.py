@@ -26,7 +26,7 @@ def build():
 
 @pytest.fixture(scope="session")
 def html(tmp_path_factory) -> Path:
-    """The whole book, built or updated once per test run: a copy, which a later `make book` does not touch."""
+    """A copy of the whole book, built or updated once per test run, which a later `make book` does not touch."""
     base = tmp_path_factory.getbasetemp()
     copy = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "book"
     failed = copy.with_suffix(".failed")

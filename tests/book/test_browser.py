@@ -36,7 +36,7 @@ RAW_FORMULAS = r"""() => {
   }
   return found;
 }"""
-# The theme lets the whole article scroll sideways, so the window alone does not tell.
+# The theme lets the whole article scroll sideways, so checking the window alone is not enough.
 TOO_WIDE = """() => [document.documentElement, ...document.querySelectorAll(".bd-article-container, .bd-article")]
   .filter((box) => box.scrollWidth > Math.max(box.clientWidth, box === document.documentElement ? innerWidth : 0) + 1)
   .map((box) => `${box.tagName} ${box.className}: ${box.scrollWidth} > ${box.clientWidth}`)"""
@@ -46,7 +46,7 @@ OUT_OF_REACH = """() => [...document.querySelectorAll("main *")]
   .filter((box) => ["auto", "scroll"].includes(getComputedStyle(box).overflowX))
   .filter((box) => box.tabIndex < 0 && !box.querySelector("a, button, input, [tabindex='0']"))
   .map((box) => box.outerHTML.slice(0, 200))"""
-# Where the pictures of a section stand, and where its questions begin.
+# The positions of a section's pictures, and of the beginning of its questions.
 SHOWN = """() => {
   const article = document.querySelector(".bd-article");
   const questions = [...article.querySelectorAll("h2")].find((title) => title.textContent.includes("Check yourself"));
@@ -55,21 +55,21 @@ SHOWN = """() => {
   const pictures = [...article.querySelectorAll("img, .lab")].filter((box) => box.checkVisibility());
   return { pictures: pictures.map((box) => place(box.closest("figure") ?? box)), end: place(questions)[0] };
 }"""
-# All figures to drag have been set up, and nothing is left to draw.
+# All draggable figures have been set up, and nothing is left to draw.
 DRAWN = """() => [...document.querySelectorAll(".lab")].every((box) => box.matches(".lab-live")) &&
   !document.querySelector("[data-pending~=picture]")"""
-MOST = 2  # screens without a picture
+MOST = 2  # consecutive screens without a picture
 
-# What axe says of a picture does not depend on what it shows.
+# What axe says about a picture does not depend on what the picture shows.
 SIMPLIFY_PICTURES = """() => {
   document.querySelectorAll("picture source").forEach((form) => form.remove());
   document.querySelectorAll("main img").forEach((picture) => { picture.src = "data:,"; });
 }"""
-# A formula is a hundred elements, which have the colour of the text around them and of which screen readers get the
-# MathML: axe would spend most of its time on them.
+# A formula has a hundred elements, on which axe would spend most of its time. They have the colour of the text around
+# them, and screen readers use the MathML instead.
 SIMPLIFY_FORMULAS = """() => document.querySelectorAll(".katex").forEach((formula) => formula.replaceWith("formula"))"""
 
-# The words of a listing that are of one kind have one colour: the first of each kind tells.
+# Words of the same kind in a listing have the same colour, so the first of each kind is enough.
 SIMPLIFY_LISTINGS = """() => {
   const seen = new Set();
   for (const word of document.querySelectorAll(".highlight pre span[class]")) {
@@ -80,8 +80,8 @@ SIMPLIFY_LISTINGS = """() => {
   document.querySelectorAll(".highlight pre").forEach((listing) => listing.normalize());
 }"""
 
-# Contrast depends on a text's colour and size and on what is behind it: of all texts that look alike, one tells, on
-# whichever page it stands.
+# Contrast depends on a text's colour and size and on what is behind it, so it is enough to check one of all texts that
+# look alike, on whichever page it is.
 MARK_LOOKS = """(elsewhere) => {
   document.querySelectorAll("[data-look]").forEach((box) => box.removeAttribute("data-look"));
   const known = new Map();
@@ -112,7 +112,7 @@ MARK_LOOKS = """(elsewhere) => {
   return [...seen];
 }"""
 
-# Hundreds of definitions and of index entries come from one template: the first few tell what axe would find in all.
+# Hundreds of definitions and index entries come from one template, so checking the first few with axe is enough.
 SIMPLIFY_LISTS = """() => {
   const all = (selector) => [...document.querySelectorAll(selector)];
   const spare = [...all("article section > dl.py").slice(8), ...all(".genindextable li").slice(40)];
@@ -141,7 +141,7 @@ SECTIONS = [name for name, page in SOURCES.items() if page.exists() and "## Chec
 
 @pytest.fixture(scope="module")
 def windows(new_window):
-    """One browser window for each mode, kept open: a new one for every page would take longer than the page."""
+    """One browser window for each mode, kept open because a new one for every page would take longer than the page."""
     opened = {}
 
     def window(mode: str):
@@ -162,7 +162,7 @@ def windows(new_window):
 def open_page(windows):
     def open_in(mode: str, path: Path, query: str = ""):
         page = windows(mode)
-        page.goto("about:blank")  # what is still on its way belongs to the page before
+        page.goto("about:blank")  # pending requests belong to the previous page
         page.troubles.clear()
         page.asked.clear()
         page.goto(path.as_uri() + query)
@@ -174,9 +174,9 @@ def open_page(windows):
 
 
 def look(page, mode: str) -> None:
-    """Make the window that of a desktop or a phone, in the light or in the dark, with the page in it.
+    """Show the page as on a desktop or a phone, in light or dark mode.
 
-    Every change of it lays the page out anew: the fewer, the better.
+    Every change triggers a new layout, so there should be few.
     """
     if page.mode == mode:
         return
@@ -188,16 +188,16 @@ def look(page, mode: str) -> None:
 
 
 def violations(page, mode: str, where: str | dict | None = None, **options) -> list[str]:
-    """What axe finds on the page, or in a part of it: a selector, or what axe calls a context."""
+    """What axe finds on the page, or in a part of it, given by a selector or by what axe calls a context."""
     look(page, mode)
-    page.wait_for_function(f"({OUT_OF_REACH})().length === 0")  # found out a moment after the layout
+    page.wait_for_function(f"({OUT_OF_REACH})().length === 0")  # a script handles this a moment after the layout
     options = {"resultTypes": ["violations"], "preload": False, **options}
     report = page.evaluate("([where, options]) => axe.run(where ?? document, options)", [where, options])
     return [f"{mode}: {v['id']}: {node['html'][:200]}" for v in report["violations"] for node in v["nodes"]]
 
 
 def colour_violations(page, mode: str, told: set[str]) -> list[str]:
-    """What axe finds wrong with the colours of texts whose look is not among those `told`, which it joins if right."""
+    """What axe finds wrong with the colours of texts whose look is not in `told`; faultless looks are added to it."""
     look(page, mode)
     looks = set(page.evaluate(MARK_LOOKS, list(told)))
     assert len(looks) > (1 if "phone" in mode else 5), "a page has more than one kind of text"
@@ -210,12 +210,12 @@ def colour_violations(page, mode: str, told: set[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def told():
-    """The looks of texts that were found to be readable, in the light and in the dark."""
+    """The looks of texts that were found to be readable, in light and in dark mode."""
     return set()
 
 
 def stretches(pictures: list[list[float]], end: float) -> list[float]:
-    """The stretches without a picture, in screens, down to where the questions begin."""
+    """The lengths, in screens, of the stretches without a picture, down to where the questions begin."""
     below, found = 0.0, []
     for top, bottom in [*sorted(pictures), [end, end]]:
         found.append((top - below) / DESKTOP["height"])
@@ -232,7 +232,7 @@ def test_a_stretch_goes_from_the_end_of_one_picture_to_the_next():
 def test_page_is_clean(html, open_page, told, name):
     page = open_page("desktop", html / name)
     page.wait_for_load_state("load")
-    page.add_style_tag(content="* { transition: none !important }")  # no width and no colour on its way to another
+    page.add_style_tag(content="* { transition: none !important }")  # no width or colour is measured in mid-transition
     files = [Path(url2pathname(urlsplit(url).path)) for url in page.asked if url.startswith("file:")]
     weight = sum(file.stat().st_size for file in files)
     assert len(files) <= 25
@@ -244,7 +244,7 @@ def test_page_is_clean(html, open_page, told, name):
         found = stretches(**page.evaluate(SHOWN))
         assert found[0] < 1, "the first picture begins on the first screen"
         assert max(found) <= MOST, [round(stretch, 2) for stretch in found]
-    for mode in ("desktop", "phone", "tablet"):  # in the dark the layout is the same
+    for mode in ("desktop", "phone", "tablet"):  # dark mode has the same layout
         look(page, mode)
         assert page.evaluate(TOO_WIDE) == [], mode
     for simplify in (SIMPLIFY_FORMULAS, SIMPLIFY_LISTINGS, SIMPLIFY_LISTS, SIMPLIFY_PICTURES):
@@ -252,7 +252,7 @@ def test_page_is_clean(html, open_page, told, name):
     page.evaluate(AXE)
     colours_apart = {rule: {"enabled": False} for rule in COLOURS}
     found = violations(page, "tablet", runOnly=OF_THE_LAYOUT)
-    # The article has the same elements on every screen; what is around it does not.
+    # The article has the same elements on every screen, but what surrounds it differs.
     found += violations(page, "phone", ".bd-article", runOnly=OF_THE_LAYOUT)
     found += violations(page, "phone", {"exclude": [".bd-article"]}, rules=colours_apart)
     for mode in ("phone", "dark phone", "dark", "desktop"):
@@ -277,7 +277,7 @@ def test_a_text_that_is_hard_to_read_is_found_among_many(open_page, tmp_path):
     page.evaluate(AXE)
     told = set()
     found = colour_violations(page, "desktop", told)
-    assert colour_violations(page, "desktop", told) == found, "what is wrong is not taken for known"
+    assert colour_violations(page, "desktop", told) == found, "a faulty look is not remembered as checked"
     assert len(found) == 2
     assert "Faint" in found[0] and "Dark on dark" in found[1]
 

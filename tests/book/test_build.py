@@ -1,4 +1,4 @@
-"""What building does: what it refuses, what it runs again, and that it writes the same files twice."""
+"""What a build does: what it refuses, what it runs again, and that a second build writes the same files."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ By {prf:ref}`thm-some` and {cite:t}`aronszajn1950`, on [the page with a figure](
 
 
 def make_course(folder: Path, pages: dict[str, str]) -> Path:
-    """A course with this one's machinery and library, and with a book of some pages of our own."""
+    """A course with this one's machinery and library, but with a small book made for these tests."""
     ignore = shutil.ignore_patterns("__pycache__")
     for name in MACHINERY:
         source, target = ROOT / "book" / name, folder / "book" / name
@@ -110,9 +110,9 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 class Built(NamedTuple):
-    """What a build said, and what it left."""
+    """What a build printed, and the files it wrote."""
 
-    said: list[str]  # by each of the processes that built at once
+    said: list[str]  # one entry per process that built at the same time
     files: dict[str, str]  # each file's digest
     pages: dict[str, str]  # the text of each page
 
@@ -128,7 +128,7 @@ def course(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def story(course, build) -> dict[str, Built]:
-    """The course built again and again: from nothing, by two processes at once, and after each of some edits."""
+    """The course built repeatedly: from scratch, by two processes at once, and after each of several edits."""
     html = course / "_build/html"
 
     def built(processes: int = 1) -> Built:
@@ -160,7 +160,7 @@ def story(course, build) -> dict[str, Built]:
 
 @pytest.fixture(scope="module")
 def complaints(tmp_path_factory, build) -> str:
-    """What is said of a book with a mistake on each page."""
+    """What a build says about a book with a mistake on each page."""
     pages = {
         "start": "# Start\n",
         "macro": "# Macro\n\nA formula $\\nosuchmacro$.\n",
@@ -226,13 +226,13 @@ def test_cell_that_fails_fails_the_build(tmp_path, build):
 
 
 def test_pdf_without_latex_says_what_to_install(course, build):
-    """It is refused before anything is built, so that the course need not have been."""
+    """It is refused before anything is built, so the course need not have been built before."""
     done = build(course, "--builder", "pdf", env=os.environ | {"PATH": ""})
     assert done.returncode == 1
     assert "apt-get install latexmk" in done.stderr
 
 
-# --------------------------------------------------------------------------------------- what is written, and again
+# --------------------------------------------------------------------------------------- first and later builds
 
 
 def test_only_pages_of_the_table_of_contents_are_built(story):
@@ -258,7 +258,7 @@ RAN = re.compile(r"ran .*figure\.md")
 
 
 def test_building_again_runs_nothing_and_gives_the_same_files(story):
-    """Two processes begin at once and from nothing: the second waits for the first, and finds all done."""
+    """Two processes start at once from scratch: the second waits for the first, and finds everything done."""
     assert RAN.search(story["first"].said[0])
     assert sorted(bool(RAN.search(said)) for said in story["by two"].said) == [False, True]
     assert story["by two"].files == story["first"].files
@@ -290,13 +290,13 @@ def test_repository_address_is_the_one_switch_for_links_to_it(story):
 
 def test_book_written_afresh_is_the_same(story):
     fresh, kept = story["afresh"].files, story["other address and caption"].files
-    # After earlier builds Sphinx keeps pictures that no page shows any more, and numbers the words of the search anew.
+    # After earlier builds, Sphinx keeps pictures that no page shows any more, and renumbers the words in the search.
     differing = {name for name, digest in fresh.items() if kept.get(name) != digest}
     assert differing <= {"searchindex.js"}
 
 
 def test_what_kernels_are_to_find_imported_exists():
-    """A name that does not is left out silently, and every kernel imports for itself."""
+    """A name that cannot be imported is silently left out, and then every kernel imports it itself."""
     spec = importlib.util.spec_from_file_location("forks", ROOT / "book/forks.py")
     forks = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(forks)
@@ -359,7 +359,7 @@ def test_formulas_need_no_node(to_html, monkeypatch):
 def test_formula_that_katex_refuses_is_an_error(to_html, formula, complaint):
     with pytest.raises(ValueError, match=complaint):
         to_html(formula, display=False)
-    assert "katex" in to_html("x", display=False)  # and the next one is not harmed
+    assert "katex" in to_html("x", display=False)  # the next formula is not affected
 
 
 def test_definitions_in_a_formula_end_with_it(to_html):

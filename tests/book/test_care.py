@@ -17,7 +17,7 @@ def test_an_item_has_its_four_lines_in_order(title):
         "What it says", "It is right", "Otherwise", "Shown",
     ]  # fmt: skip
     shown = ITEMS[title].split("- **Shown**")[1]
-    assert re.search(r"\{ref\}`sec-[\w-]+`", shown.split("\n\n")[0]), "the section that shows it is named"
+    assert re.search(r"\{ref\}`sec-[\w-]+`", shown.split("\n\n")[0]), "name the section that shows it"
 
 
 def test_every_lecture_is_treated():

@@ -16,7 +16,7 @@ MOST_LINES = 20
 
 
 def long_cells(text: str) -> list[str]:
-    """The first lines of the visible cells that are longer than they should be."""
+    """The first lines of the visible cells that are too long."""
     seen = [body.strip("\n").splitlines() for head, body in CELL.findall(text) if not NOT_SEEN.search(head)]
     return [lines[0] for lines in seen if len(lines) > MOST_LINES]
 

@@ -1,10 +1,10 @@
-"""Sentences that compare, and numbers in prose, are backed: by an assertion nearby or by a written reason.
+"""Sentences that compare, and numbers in prose, are backed by an assertion nearby or by a written reason.
 
 A *claim* is a paragraph, a list item, a caption or an alternative text with a comparing word or a typed decimal
 number. It is backed if
 
-- a code cell of the same subsection, from one heading to the next, has an `assert`,
-- or its numbers come from the cells, by `{glue}`,
+- a code cell in the same subsection, from one heading to the next, has an `assert`,
+- or its numbers come from the cells through `{glue}`,
 - or a comment `% holds: the reason` stands directly below it (below a list, for all its items; below a cell, for its
   caption and its alternative text).
 
@@ -46,7 +46,7 @@ WORDS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.]*\d)")
-# A value that is chosen, $\lambda = 0.1$; the number of a section or of an equation in a source.
+# A chosen value, $\lambda = 0.1$; the number of a section or of an equation in a source.
 NOT_A_RESULT = re.compile(
     r"\$\\?[A-Za-z']+(?:_\w|_\{[^}]*\})? *= *-?\d+\.\d+\$"
     r"|\b(?:[Ss]ections?|[Cc]hapters?|[Ee]quations?|[Ee]qs?\.|[Tt]heorems?|versions?|Python|numpy)"
@@ -75,13 +75,13 @@ class Claim:
 
 @dataclass
 class Reader:
-    """Goes through a page line by line and gathers its claims, subsection by subsection."""
+    """Reads a page line by line and collects its claims, subsection by subsection."""
 
     lines: list[str]
     number: int = 0  # number of lines read
     fences: list[str] = field(default_factory=list)
     current: Claim | None = None
-    recent: list[Claim] = field(default_factory=list)  # what a `% holds:` that follows would back
+    recent: list[Claim] = field(default_factory=list)  # the claims that a following `% holds:` would back
     subsection: list[Claim] = field(default_factory=list)
     asserted: bool = False
 
@@ -155,7 +155,7 @@ class Reader:
             self.fences.append(marks)
 
     def block(self, marks: str) -> list[str]:
-        """The lines up to the fence that closes."""
+        """The lines up to the closing fence."""
         found = []
         while (line := self.next_line()).strip() != marks:
             found.append(line)

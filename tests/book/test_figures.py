@@ -1,4 +1,4 @@
-"""The figures of the built book: their colours, and their forms for phones and for dark mode."""
+"""The figures in the built book: their colours, and their forms for phones and for dark mode."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from kernelcourse import plots
 
 ROOT = Path(__file__).resolve().parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
-COLUMN = 342  # pixels of text on a phone that is 390 wide; the last test measures it
-SMALLEST = 10  # pixels of a letter
+COLUMN = 342  # width of the text in pixels on a phone 390 pixels wide; the last test measures it
+SMALLEST = 10  # height of a letter in pixels
 
 
 def load(path: str):
@@ -50,7 +50,7 @@ def contrast(a, b, opacity: float = 1.0) -> float:
 
 
 class Pictures(HTMLParser):
-    """The pictures of a page: for each, its address on a phone and on a desktop."""
+    """The addresses of each picture on a page, for a phone and for a desktop."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ def groups(element: ElementTree.Element, names: str):
 
 
 def lines(drawing: ElementTree.Element):
-    """Colour and opacity of every line that shows data, without ticks, grids, frames and hatching."""
+    """The colour and opacity of every line that shows data, without ticks, grids, frames and hatching."""
     around = {id(part) for group in groups(drawing, "matplotlib.axis|xtick|ytick") for part in group.iter()}
     for group in groups(drawing, "line2d|LineCollection|QuadContourSet"):
         for path in group.iter(f"{SVG}path"):
@@ -129,7 +129,7 @@ def test_tick_labels_can_be_read_on_a_phone(pictures, drawings):
         for tick in groups(drawing, "[xy]tick_"):
             for scale in re.findall(r"scale\(([\d.]+) -", ElementTree.tostring(tick, encoding="unicode")):
                 ticks += 1
-                pixels = 100 * float(scale) * 96 / 72 * min(1, COLUMN / width)  # a letter of 1 point is 100 units high
+                pixels = 100 * float(scale) * 96 / 72 * min(1, COLUMN / width)  # a 1-point letter is 100 units high
                 if pixels < SMALLEST:
                     small[name] = round(pixels, 1)
     assert ticks > 1000
@@ -178,7 +178,7 @@ def test_a_map_keeps_its_colours_in_the_dark(tmp_path):
     assert "#0072b2" not in after
     assert dark.SHADES["#0072b2"] in after
     kept = [g.get("id", "") for g in ElementTree.fromstring(after).iter(f"{SVG}g") if g.get("fill") == "#000000"]
-    assert sum(name.startswith("text") for name in kept) == 1, "the text on the map, not its title"
+    assert sum(name.startswith("text") for name in kept) == 1, "only the text on the map is kept, not its title"
 
 
 def test_a_colour_bar_goes_with_its_map_and_an_arrow_to_it_can_be_seen(tmp_path):
@@ -353,7 +353,7 @@ def test_back_to_the_top_can_be_read_and_covers_no_text(page):
     page.set_viewport_size({"width": 390, "height": 844})
     button = page.locator("#pst-back-to-top")
     scroll = "(place) => { scrollTo({ top: place, behavior: 'instant' }); return new Promise(requestAnimationFrame) }"
-    for place in [4000, 3000] * 40:  # the theme shows it to readers who scroll back
+    for place in [4000, 3000] * 40:  # the theme shows the button to readers who scroll back
         page.evaluate(scroll, place)
         if button.is_visible():
             break

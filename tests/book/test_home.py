@@ -1,4 +1,4 @@
-"""The home page: its numbers, the sentence for each part, and the map of prerequisites."""
+"""The home page: its numbers, one sentence for each part, and the map of prerequisites."""
 
 import importlib
 import re

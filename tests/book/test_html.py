@@ -38,7 +38,7 @@ def pages(html) -> dict[Path, Page]:
 
 
 def test_links_and_anchors_lead_somewhere(pages):
-    # Ten lines; of the libraries, linkchecker is under the GPL and pytest-check-links has been inactive since 2024.
+    # We need only ten lines; linkchecker is under the GPL, and pytest-check-links has been inactive since 2024.
     broken = []
     for path, page in pages.items():
         for link in page.links:
@@ -62,7 +62,7 @@ def test_identifiers_are_unique_on_a_page(pages):
 def test_images_say_what_they_show(pages):
     for path, page in pages.items():
         for image in page.images:
-            if "logo__image" in image.get("class", ""):  # beside the title, which already says it in words
+            if "logo__image" in image.get("class", ""):  # it is beside the title, which says the same in words
                 assert image["alt"] == ""
             else:
                 assert len(image["alt"].split()) >= 4, f"{path.name}: {image}"
@@ -115,7 +115,7 @@ def test_punctuation_stays_with_its_formula(html):
     formulas = 0
     for path in sorted(html.glob("book/**/*.html")):
         article = path.read_text(encoding="utf-8").partition("<article")[2]
-        text = article.partition("</article>")[0]  # the table of contents beside it has short lines
+        text = article.partition("</article>")[0]  # the table of contents beside the article has short lines
         formulas += text.count('<span class="beside">')
         assert not alone.search(text), f"{path.name}: {alone.search(text)}"
     assert formulas > 1000

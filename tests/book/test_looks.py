@@ -20,7 +20,7 @@ from kernelcourse import plots
 
 ROOT = Path(__file__).resolve().parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
-COLUMN, SMALLEST = 342, 10  # pixels of text on a phone, and of a letter
+COLUMN, SMALLEST = 342, 10  # width of the text on a phone and height of a letter, in pixels
 ROLES = plots.ROLE | {"validation": plots.ROLE["held out"], "test": plots.ROLE["held out"]}
 
 
@@ -29,7 +29,7 @@ ROLES = plots.ROLE | {"validation": plots.ROLE["held out"], "test": plots.ROLE["
 
 @pytest.fixture(scope="module")
 def drawings(html) -> dict[str, ElementTree.Element]:
-    """The pictures for light mode by file name, with their words, which matplotlib writes as comments."""
+    """The light-mode pictures by file name, with their words, which matplotlib writes as comments."""
     pages = [path.read_text(encoding="utf-8") for path in html.glob("book/**/*.html")]
     names = {name for page in pages for name in re.findall(r"_images/([\w-]+\.svg)", page) if "-dark" not in name}
     return {name: with_comments(html / "_images" / name) for name in sorted(names)}
@@ -69,7 +69,7 @@ def colour_of(text: ElementTree.Element) -> str:
 
 
 def test_what_has_a_role_has_its_colour(drawings):
-    """In a legend this is the line beside the name; elsewhere it is the name itself, if it has the colour of a line."""
+    """In a legend, check the line beside the name; elsewhere, the name itself, if it has the colour of a line."""
     lines, wrong, seen = {colour.lower() for colour in plots.SERIES}, [], set()
     for name, drawing in drawings.items():
         named = [entry for legend in groups(drawing, "legend") for entry in entries(legend)]
@@ -86,7 +86,7 @@ def test_what_has_a_role_has_its_colour(drawings):
 
 
 def test_letters_can_be_read_on_a_phone(drawings):
-    """The letters of the form that a phone gets: the narrow one, if there is one. An index may be smaller."""
+    """Check the form for phones, which is the narrow one if it exists. Subscripts may be smaller."""
     small = {}
     for name, drawing in drawings.items():
         stem = name.removesuffix(".svg")

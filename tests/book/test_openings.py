@@ -1,4 +1,4 @@
-"""How pages begin and end: minutes and prerequisites, a recap, the exercise; a part's opening lists its sections."""
+"""How pages begin and end: reading time, prerequisites, recap, exercise; a part's opening page lists its sections."""
 
 import importlib
 import re
@@ -118,7 +118,7 @@ def test_a_notebook_that_names_an_unknown_section_is_refused(exercises):
 
 @pytest.mark.parametrize("repository", ["", "https://github.com/me/course"])
 def test_below_the_minutes_a_page_leads_to_its_notebook_and_its_exercise(exercises, repository):
-    """If the repository has an address, links to the browser, Colab and Binder are there as well."""
+    """If the repository has an address, there are also links to run it in the browser, on Colab and on Binder."""
     page = "book/trick/svm"
     link = exercises.download_reference("", "Exercise 6", reftarget=f"/{exercises.read_exercise(ROOT, '06').path}")
     doctree = exercises.nodes.section()

@@ -141,7 +141,7 @@ def plain(text: str) -> str:
 
 
 def longest_sentence(text: str) -> str:
-    """The longest run of words in a text without a formula or markup between them."""
+    """The longest run of words in a text that no formula or markup interrupts."""
     return plain(max(re.split(r"\$+[^$]*\$+|[^\w\s,;:'’-]|[^\x00-\x7f]", text), key=len))
 
 

@@ -100,7 +100,7 @@ def test_table_of_estimators_tells_the_truth(pages, estimator):
 
 
 def test_table_of_algorithms_has_every_solver(pages):
-    """A function that takes a Gram matrix or features with targets and returns weights or a fit has its cost stated."""
+    """The cost is stated for every function that takes a Gram matrix or features with targets and returns a fit."""
     kinds = "_weights|_with_offset|_descent|_sgd|_newton|_cg|softmax|perceptron|_svm|_network"
     solves = re.compile(rf"({kinds})(_by_the_book)?$")
     missing = []
@@ -162,7 +162,7 @@ def test_limits_and_errors_come_from_the_source():
     limits = {argument.name: argument.limits for argument in arguments.arguments(kernelcourse.kernel_svm)}
     assert limits["y"] == "-1 or +1"
     assert limits["lam"] == "a number > 0"
-    assert limits["gap"] == "a number > 0", "through the helper that gets it by name"
+    assert limits["gap"] == "a number > 0", "found through the helper that receives it by name"
     assert arguments.refusals(kernelcourse.k_fold) == [
         ("ValueError", "k must be at most n = …, the number of points, got …")
     ]

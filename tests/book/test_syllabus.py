@@ -1,4 +1,4 @@
-"""The plans for a term: nothing is forgotten, and every number comes from the pages and the notebooks."""
+"""The plans for a term: nothing is left out, and every number comes from the pages and the notebooks."""
 
 import importlib
 import json

@@ -1,4 +1,4 @@
-"""Cases of the twins of linear algebra, solvers, loops and searches: arguments of each definition, and certificates."""
+"""Cases for the twins of linear algebra, solvers, loops and searches: arguments for each definition, certificates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def gram(n, sigma=1.0):
 
 def labels(n):
     y = np.where(np.sin(2 * points(n)[:, 0]) + 0.5 * points(n)[:, 1] > 0, 1.0, -1.0)
-    y[: min(n, 2)] = [1.0, -1.0][: min(n, 2)]  # both occur
+    y[: min(n, 2)] = [1.0, -1.0][: min(n, 2)]  # both labels occur
     return y
 
 
@@ -43,10 +43,10 @@ LAYOUTS = (np.ascontiguousarray, np.asfortranarray, strided, frozen)
 
 
 def matrices(sizes=SIZES):
-    """Gram matrices of all sizes, kept in all ways, and two of extreme scale."""
+    """Gram matrices of all sizes and memory layouts, and two of extreme scale."""
     yield from (layout(gram(n)) for n in sizes for layout in LAYOUTS)
     yield from (scale * gram(7) for scale in (1e-150, 1e150))
-    yield np.ones((4, 4)) + np.diag([0.0, 0.0, 1e-3, 1.0])  # two points at one place
+    yield np.ones((4, 4)) + np.diag([0.0, 0.0, 1e-3, 1.0])  # two identical points
 
 
 # ---------------------------------------------------------------- arguments
@@ -82,7 +82,7 @@ def positive_definite():
 def cholesky():
     for A in positive_definite():
         yield (A,), {}
-        yield (np.tril(A),), {}  # all that is read
+        yield (np.tril(A),), {}  # only this triangle is read
 
 
 def triangular_solve():
@@ -198,7 +198,7 @@ def reaches_the_minimum(args, kwargs, fast, plain):
             assert np.abs(errors(K @ a) + ridge * a).max() <= 2 * tol
 
 
-# ---------------------------------------------------------------- one point after the other
+# ---------------------------------------------------------------- one point after another
 
 
 def orders(n, repeats, seed=0):

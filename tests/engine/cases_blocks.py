@@ -10,7 +10,7 @@ SIZES = [1, 2, 7, 255, 257, 900]
 
 
 def _forms(X):
-    """The same numbers in other places of memory: strided, by columns, read-only, big-endian."""
+    """The same numbers in other memory layouts: strided, by columns, read-only, big-endian."""
     wide = np.zeros((2 * len(X), 2 * X.shape[1]))
     wide[::2, ::2] = X
     locked = X.copy()
@@ -25,7 +25,7 @@ def nearest_points_cases():
             X, Z = rng.normal(size=(n, 3)), rng.normal(size=(max(n, 5), 3))
             for kappa in {1, min(5, len(Z)), len(Z)}:
                 yield (X, Z, kappa, metric), {}
-        grid = rng.integers(0, 3, size=(257, 2)).astype(float)  # with many points at equal distances
+        grid = rng.integers(0, 3, size=(257, 2)).astype(float)  # many points are at equal distances
         for other in _forms(grid):
             yield (other, grid, 7, metric), {}
         for shift in (1e6, -1e9):
@@ -38,7 +38,7 @@ def nearest_points_cases():
 
 
 def as_near(args, kwargs, fast, plain):
-    """As near as those of the definition; on a grid, where sums are exact, the same ones."""
+    """The neighbours are as near as the definition's; on a grid, where sums are exact, they are the same."""
     X, Z, _, metric = args
     assert fast.shape == plain.shape
     length = np.square if metric == "euclidean" else np.abs
@@ -94,7 +94,7 @@ def sum_over_blocks_cases():
 
 
 def equal_sums(args, kwargs, fast, plain):
-    """Each sum is the same up to the order in which it is added up."""
+    """Each sum is the same up to the order of its terms."""
     assert len(fast) == len(plain)
     for one, other in zip(fast, plain, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)

@@ -12,7 +12,7 @@ def fit_each():
     codes = np.digitize(X[:, 0] + X[:, 1] * X[:, 2], [-0.5, 0.5])
     problems = [np.where(codes == c, 1.0, -1.0) for c in range(3)]
     for features in (LandmarkFeatures(Gaussian(1.0), X[:30]), random_fourier(Gaussian(1.0), 3, 40)):
-        for memory in (2**28, 8 * 3 * 120 * 40, 2**16):  # room for a matrix of all pairs, for the features, for neither
+        for memory in (2**28, 8 * 3 * 120 * 40, 2**16):  # holds a matrix of all pairs, the features, or neither
             for strength in (1e-3, 0.1):
                 yield (SVM, features, X, problems, {"lam": strength, "memory": memory}), {}
                 yield (LOGISTIC, features, X, problems, {"ridge": 10 * strength, "memory": memory}), {}
@@ -34,7 +34,7 @@ def reach_the_same_objective(args, kwargs, fast, plain):
         found, wanted = (_objective(model, Phi @ fit.w, fit.w @ P @ fit.w, y, options) for fit in (one, other))
         if model is SVM:
             assert found <= wanted * (1 + 1e-4)
-            assert found >= wanted - 2.6e-4  # what rounding off the hinge may cost the definition
+            assert found >= wanted - 2.6e-4  # what smoothing the hinge may cost the definition
         else:
             np.testing.assert_allclose(found, wanted, rtol=1e-7)
         if model is LOGISTIC:

@@ -26,13 +26,13 @@ class Triangle(Radial):
 
 
 def pairs():
-    """Two sets of points, or one and the same."""
+    """Two sets of points, or the same set twice."""
     rng = np.random.default_rng(0)
     for n in SIZES:
         X = rng.normal(size=(n, 3))
         yield X, X
         yield X, rng.normal(size=(n // 2 + 1, 3))
-    for d in (1, 2, 40):  # few columns, and more than a compiled loop takes
+    for d in (1, 2, 40):  # few columns, and more than a compiled loop accepts
         X = rng.normal(size=(60, d)) / np.sqrt(d)
         yield X, X
         yield X, rng.normal(size=(300, d)) / np.sqrt(d)
@@ -50,7 +50,7 @@ def pairs():
 
 
 def formula(*kernels):
-    """The arguments of `formula` for each of the kernels at all pairs."""
+    """The arguments of `formula` for each of the kernels and all pairs of point sets."""
 
     def cases():
         for k in kernels:

@@ -1,8 +1,8 @@
-"""The tests of a folder whose conftest imports these run twice: with the engine on, and on the definitions alone.
+"""The tests in a folder whose conftest imports these hooks run twice: with the engine on, and with definitions only.
 
 If no twin answers during the first run, the second would compute the same thing by the same functions. It is then left
-out, and counts as passed. This is found out in every test run, so that a new twin is tried by every test that meets it.
-The fixtures of such a folder last for one test: an object shared by several could hold a twin's answer unseen.
+out, and counts as passed. Every test run determines this anew, so that every test that calls a new twin tries it.
+The fixtures of such a folder last for one test: an object shared by several could hide a twin's answer.
 """
 
 import pytest
@@ -11,7 +11,7 @@ from kernelcourse import seam
 
 
 class Answers(dict):
-    """Stands in for the seam's table of twins, and notices whether one of them answers."""
+    """Stands in for the seam's table of twins, and records whether one of them answers."""
 
     any = False
 
@@ -24,7 +24,7 @@ class Answers(dict):
         return answer
 
 
-without_twins = set()  # the tests in which none answered
+without_twins = set()  # the tests in which no twin answered
 
 
 @pytest.fixture(scope="module", autouse=True, params=["on", "off"])

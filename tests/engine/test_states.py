@@ -11,13 +11,13 @@ from tests.engine import states
 
 
 def item(state, n=4):
-    """What pytest hands to the hooks for a test with a parameter."""
+    """What pytest passes to the hooks for a test with a parameter."""
     callspec = SimpleNamespace(params={"engine_state": state, "n": n}, indices={"engine_state": 0, "n": n})
     return SimpleNamespace(callspec=callspec, parent=SimpleNamespace(nodeid="test_it.py"), originalname="test_it")
 
 
 def run(item, body):
-    """Send a test through the hooks; was it left out?"""
+    """Send a test through the hooks; return whether it was left out."""
     watched = states.pytest_runtest_protocol(item)
     next(watched)
     left_out = states.pytest_pyfunc_call(item)
@@ -31,7 +31,7 @@ def run(item, body):
 
 @pytest.mark.parametrize(
     ("n", "left_out"), [(4, True), (400, False)]
-)  # Gaussian matrices: too small for the twin, or not
+)  # Gaussian matrices that are too small for the twin, or large enough
 def test_only_what_a_twin_answered_runs_again_with_the_engine_off(monkeypatch, n, left_out):
     monkeypatch.setattr(states, "without_twins", set())
     X = np.ones((n, 3))

@@ -1,8 +1,8 @@
-"""Every twin gives what its definition gives: one test over the table of the seam.
+"""Every twin gives what its definition gives: one test over the seam's table.
 
-A file `cases_*.py` beside this one has `CASES`, by the name of the definition a function that gives pairs of positional
-and keyword arguments. `CERTIFIED` has, for a solver that may go another way, a function of the arguments and both
-results that asserts what has to be true of them.
+Each file `cases_*.py` beside this one has `CASES`, which maps a definition's name to a function that yields pairs of
+positional and keyword arguments. For a solver that may take another path, `CERTIFIED` has a function of the arguments
+and both results that asserts what must be true of them.
 """
 
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ WAYS = ("compiled", "not compiled", "small tiles")
 
 @contextmanager
 def going(way):
-    """With numba or without; in tiles of a few rows and two threads, so that small jobs have many."""
+    """Run with or without numba, in tiles of a few rows and two threads, so that small jobs have many tiles."""
     with pytest.MonkeyPatch.context() as patch, seam.engine("always"), np.errstate(all="ignore"):
         patch.setenv("KERNELCOURSE_FAST", "1" if way == "compiled" else "0")
         if way == "small tiles":

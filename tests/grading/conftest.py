@@ -13,7 +13,7 @@ from tests.grading.hostile.submission import ASSIGNMENT, STEM, copied_course
 
 @pytest.fixture(scope="session")
 def released(tmp_path_factory):
-    """A course with a short assignment, released; to be copied, not changed."""
+    """A course with a short released assignment, to be copied, not changed."""
     course, _ = copied_course(
         tmp_path_factory.mktemp("released") / "course", HERE, shared(tmp_path_factory) / "small-course"
     )

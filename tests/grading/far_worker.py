@@ -1,4 +1,4 @@
-"""Loaded by the workers of a test's cluster: they do not grade, but act as a good, a dying or a hostile worker."""
+"""Loaded by the workers of a test's cluster: they do not grade, but act as good, dying or hostile workers."""
 
 import json
 import os
@@ -12,7 +12,7 @@ NOTES = "KERNELCOURSE_TEST_NOTES"  # names a folder
 
 
 class Evil:
-    """An object that runs a command where it is unpickled: it notes in which program that was."""
+    """An object that runs a command where it is unpickled; the command records which program that was."""
 
     def __reduce__(self):
         return os.system, (f"tr '\\0' ' ' < /proc/$PPID/cmdline >> {os.environ[NOTES]}/taken",)
@@ -25,7 +25,7 @@ class EvilError(Exception):
 
 
 def code_cells(task, student, handed):
-    """How many code cells the notebook has that the grader put together."""
+    """The number of code cells in the notebook that the grader put together."""
     found = []
 
     def run(stem, notebook):

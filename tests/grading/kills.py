@@ -1,8 +1,8 @@
 """`kill -9` at random moments, with real sandboxes, then `--resume`: `python -m tests.grading.kills --rounds 10`.
 
-Each round grades a small class, is killed several times, and is resumed to its end. No student may be lost or occur
-twice in the gradebook, what was complete when a kill came must stay as it was, no sandbox may be left running, and the
-grades must be those of an undisturbed run. The seed is printed; `--seed` repeats the moments.
+Each round grades a small class, is killed and resumed several times, and then runs to completion. No student may be
+lost or appear twice in the gradebook, results that were complete at a kill must stay as they were, no sandbox may be
+left running, and the grades must equal those of an undisturbed run. The seed is printed; `--seed` repeats the moments.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from tests.course.conftest import HERE
 from tests.grading.hostile.submission import ASSIGNMENT, RIGHT, WRONG, honest, small_course
 
 STUDENTS = 8
-PATIENCE = 60  # seconds for what a killed run leaves behind to go
+PATIENCE = 60  # seconds for the processes of a killed run to end
 
 
 def state(course):
-    """Everything that grading leaves behind, without names of runs and times."""
+    """Everything that grading leaves behind, without run names and times."""
     with Gradebook(course.gradebook) as gradebook:
         entries = [
             (one.student.id, notebook)
@@ -61,13 +61,13 @@ def state(course):
 
 
 def stored(course):
-    """The results that are complete, as bytes."""
+    """The complete results, as bytes."""
     places = (course.root / ".grading" / ASSIGNMENT).glob("*/result.json")
     return {path.parent.name: path.read_bytes() for path in places}
 
 
 def make_class(folder):
-    """A small course with submissions that are right, or wrong in some of the answers."""
+    """A small course with submissions that are right, or wrong in some answers."""
     course, released = small_course(folder, HERE)
     for number in range(STUDENTS):
         answers = RIGHT | {name: text for bit, (name, text) in enumerate(WRONG.items()) if number >> bit & 1}
@@ -88,7 +88,7 @@ def finish(course, *options):
 
 
 def begun(course, run):
-    """Wait until a run has made its plan, or has ended; returns the moment."""
+    """Wait until a run has made its plan or has ended; return that moment."""
     plan = course.root / ".grading" / f"{ASSIGNMENT}.run.json"
     while not plan.exists() and run.poll() is None:
         time.sleep(0.01)
@@ -96,7 +96,7 @@ def begun(course, run):
 
 
 def kill_after(course, seconds, *, everything, resume):
-    """Kill a run so many seconds after it made its plan, alone or with all its processes; whether it was running."""
+    """Kill a run this long after it made its plan, alone or with all its processes; return whether it was running."""
     run = start(course, *(["--resume"] if resume else []))
     end = begun(course, run) + seconds
     while time.monotonic() < end and run.poll() is None:
@@ -116,7 +116,7 @@ def kill_after(course, seconds, *, everything, resume):
 
 
 def one_round(course, expected, seconds, *, kills, rng):
-    """Grade with so many kills on the way; returns how many came while the run was at work."""
+    """Grade with this many kills along the way; return how many of them hit the run while it was working."""
     came = 0
     for number in range(kills):
         before = stored(course)
@@ -128,8 +128,8 @@ def one_round(course, expected, seconds, *, kills, rng):
     before = stored(course)
     finish(course, "--resume")
     assert all(stored(course)[student] == content for student, content in before.items()), "graded twice"
-    assert state(course) == expected, "the grades differ from those of a run that nobody killed"
-    assert not (course.root / ".grading" / "history").exists(), "a submission was taken for two"
+    assert state(course) == expected, "the grades differ from those of an undisturbed run"
+    assert not (course.root / ".grading" / "history").exists(), "a submission was counted twice"
     assert not list((course.root / ".grading").glob("drafts/*")), "drafts are left behind"
     return came
 
@@ -151,14 +151,14 @@ def main(rounds, kills, seed):
             again = Course(course.root.with_name(f"round-{number}"))
             shutil.copytree(course.root, again.root)
             came = one_round(again, expected, seconds, kills=kills, rng=random.Random(f"{seed} {number}"))
-            print(f"round {number + 1}: {came} of {kills} kills met the run at work; all grades are equal", flush=True)
+            print(f"round {number + 1}: {came} of {kills} kills hit a working run; all grades are equal", flush=True)
             shutil.rmtree(again.root)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--kills", type=int, default=3, help="in each round")
+    parser.add_argument("--kills", type=int, default=3, help="kills in each round")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6))
     arguments = parser.parse_args()
     main(arguments.rounds, arguments.kills, arguments.seed)

@@ -1,4 +1,4 @@
-"""A stand-in for grading one submission, for tests of what happens to a hundred of them."""
+"""A stand-in for grading one submission, for tests that grade a hundred of them."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ LOG = "KERNELCOURSE_TEST_LOG"  # names a file that gets a line for every submiss
 
 
 def quick_grade(task, student, handed):
-    """Points that depend on the files and on nothing else."""
+    """Points that depend only on the files."""
     number = int(hashlib.sha256(repr(sorted(handed.files.items())).encode()).hexdigest(), 16)
     scores = {
         name: float((number >> position) % (points + 1)) for position, (name, points) in enumerate(POINTS.items())

@@ -1,4 +1,4 @@
-"""Run Python as a user without rights, for tests that run as root."""
+"""Run Python as an unprivileged user, for tests that run as root."""
 
 import os
 import subprocess
@@ -11,9 +11,9 @@ WHO = 12345
 
 
 def run_as_somebody(*arguments, sees=(), owns=()):
-    """Run the interpreter in a place where that user can read it, our library and some paths, and write to others.
+    """Run the interpreter where that user can read it, our library and some paths, and write to other paths.
 
-    Where root's own folders are closed to everybody, they are replaced by empty ones that hold just these paths.
+    If root's own folders are closed to everybody, they are replaced by empty ones that contain just these paths.
     """
     visible = {str(path) for path in (*sees, sys.base_prefix, sys.prefix, Path(__file__).parents[2] / "kernelcourse")}
     owned = {str(path) for path in owns}

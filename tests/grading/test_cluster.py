@@ -1,4 +1,4 @@
-"""A cluster whose workers are known by TLS, die, lie and send what would run on the grader's machine."""
+"""A cluster whose workers are authenticated by TLS, die, lie and send code that would run on the grader's machine."""
 
 import json
 import os
@@ -28,9 +28,9 @@ STRANGE = ["pickle", "short", "text", "error"]
 
 @pytest.fixture
 def certificate(tmp_path, monkeypatch):
-    """A key and a certificate that signs itself, in Dask's configuration."""
+    """A key and a self-signed certificate, in Dask's configuration."""
     import dask
-    import distributed  # noqa: F401 - or its own settings would go with ours
+    import distributed  # noqa: F401 - otherwise its own settings would disappear with ours
 
     key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
     options = ["-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(cert), "-subj", "/CN=course"]
@@ -68,7 +68,7 @@ def test_a_cluster_with_a_dying_and_a_hostile_worker(course, notebook, certifica
     assert done.returncode == 1 and "3 graded, 0 left as they were, 4 failed" in done.stdout, done.stderr
     assert all(f"{student}: not graded" in done.stderr for student in STRANGE)
     taken = (notes / "taken").read_text(encoding="utf-8") if (notes / "taken").exists() else ""
-    assert "kernelcourse grade" not in taken  # the scheduler or a worker, perhaps; the courier sees no such folder
+    assert "kernelcourse grade" not in taken  # perhaps a scheduler or a worker; the courier does not see the folder
     with Gradebook(course.gradebook) as gradebook:
         points = {one.student.id: one.score for one in gradebook.assignment_submissions(ASSIGNMENT)}
     assert points == dict.fromkeys(("honest", "dies", "html"), 4.0)
@@ -94,7 +94,7 @@ def test_a_cluster_here_does_not_and_certificates_must_be_known():
 
 
 def test_a_worker_grades_in_a_process_with_limits(released, notebook):
-    """The real thing, without a cluster: the helper that every worker keeps."""
+    """Real grading, without a cluster, by the helper that every worker keeps."""
     from kernelcourse.course.merge import locked_sources
     from kernelcourse.course.submission import course_files, grade_submission
 

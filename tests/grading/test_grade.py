@@ -1,4 +1,4 @@
-"""`kernelcourse grade` from start to end, with real sandboxes."""
+"""`kernelcourse grade` from start to finish, with real sandboxes."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def submit(course, student, content, name=f"{STEM}.ipynb"):
 
 
 def scores(course, student):
-    """What the gradebook has."""
+    """The scores in the gradebook."""
     with Gradebook(course.gradebook) as gradebook:
         notebook = gradebook.find_submission_notebook(STEM, ASSIGNMENT, student)
         return {entry.name: entry.auto_score for entry in notebook.grades}
@@ -43,7 +43,7 @@ def scores(course, student):
 
 @pytest.fixture(scope="module")
 def graded(released, notebook, tmp_path_factory):
-    """A class with a bit of everything, graded."""
+    """A graded class with a bit of everything."""
     root = tmp_path_factory.mktemp("graded") / "course"
     shutil.copytree(released.root, root)
     course = Course(root)

@@ -1,4 +1,4 @@
-"""nbgrader's own commands on a course of ours: no link is followed, no forged time believed, grades are the same."""
+"""nbgrader's own commands on our courses: no link is followed, no forged time is believed, grades are the same."""
 
 import json
 import logging
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(
     shutil.which("bwrap") is None, reason="no bubblewrap: tests/system.sh names the package"
 )
 
-# right as long as the visible checks look
+# right only as long as the visible checks run
 FORGETFUL = {
     "kernel": RIGHT["kernel"].replace(
         "    return",
@@ -91,7 +91,7 @@ def test_plain_nbgrader_follows_no_link_and_gives_the_same_points(autograded):
     for student in ("linked", "folder"):
         assert set(theirs[student].values()) == {0}
         assert f"{student}: link: " in log
-    assert set(theirs["forgetful"].values()) == {0}  # the hidden inputs were tried, in both ways of grading
+    assert set(theirs["forgetful"].values()) == {0}  # both ways of grading tried the hidden inputs
 
 
 def test_nothing_that_a_link_leads_to_is_given_back(autograded):

@@ -305,7 +305,7 @@ def data_beside(made):
 
 
 def colab(made):
-    """As Google's notebooks are saved: an old format, and the cells' names among their metadata."""
+    """Save it as Google's notebooks do: in an old format, with the cells' ids in their metadata."""
     made.notebook["nbformat_minor"] = 0
     made.notebook["metadata"] = {"colab": {"provenance": []}, "kernelspec": {"name": "python3", "display_name": "3"}}
     for number, cell in enumerate(made.cells):
@@ -322,7 +322,7 @@ def vscode(made):
 
 
 def without_metadata(made):
-    """As some editors save it: all that names the cells is gone."""
+    """Save it as some editors do: everything that names the cells is gone."""
     made.notebook["nbformat_minor"] = 2
     for cell in made.cells:
         cell.pop("id")
@@ -366,7 +366,7 @@ EDITS = [
 
 
 def mixture(number):
-    """The names of the parts of a submission: every extra cell occurs once, everything else at least once."""
+    """The names of the parts of a submission: every extra cell appears once, everything else at least once."""
     parts = (KERNELS, DUALS, CLAIMS, CELLS, EDITS)
     return [list(part)[number % len(part)] for part in parts]
 

@@ -1,4 +1,4 @@
-"""Every attack gets what its honest code earns, harms nothing, and leaves the others' grades as they are."""
+"""Every attack gets what its honest code earns, harms nothing, and leaves other students' grades as they are."""
 
 import json
 import re
@@ -33,14 +33,14 @@ OTHERS = {
 
 
 def attacked(folder):
-    """Grade a class before and after attackers joined it, and note what happened besides."""
+    """Grade a class before and after attackers join it, and record what else happened."""
     with classroom(folder, HERE) as room:
         room.submit({name: honest(room.released, answers) for name, answers in OTHERS.items()})
         room.grade()
         alone = room.scores()
         room.submit({attack.name: attack.submission(room.released, room.place) for attack in ATTACKS})
         names = ("solutions", "exercises", "submitted", "nbgrader_config.py", ".grading/library")
-        watched = [room.course.root / name for name in names]  # the library too is the class's own copy
+        watched = [room.course.root / name for name in names]  # the library is also the class's own copy
         before = digests(*watched)
         started = psutil.Process().children(recursive=True)
         results = room.grade({attack.name for attack in ATTACKS if attack.endless}, regrade=True)
@@ -107,7 +107,7 @@ def test_nobody_called_and_nobody_stayed(after):
 
 
 def test_secrets_stay_secret(after, course):
-    """Neither the seed nor this machine's files and environment appear in what students get to see."""
+    """Neither the seed nor this machine's files and environment appear in anything that students can see."""
     root = course.root
     seed = (root / ".grading" / "seed").read_text(encoding="utf-8").strip()
     assert seed
@@ -144,7 +144,7 @@ def test_memory_that_nobody_counts_is_refused(course):
 
 
 def test_nothing_of_a_student_lives_in_the_feedback(course):
-    """No script, no link, no style, no picture from elsewhere, no diagram; and pages of slow texts come to an end."""
+    """Pages have no script, link, style, external picture or diagram, and slow texts do not keep them from ending."""
     with nbgrader_api(course) as api:
         for student in ("script", "slow-to-colour"):
             assert api.generate_feedback(ASSIGNMENT, student)["success"]

@@ -1,4 +1,4 @@
-"""The sandbox's library runs what a notebook's locked cells need, and refuses what its answers should be."""
+"""The sandbox's library runs what a notebook's locked cells need, and refuses what students must write."""
 
 import subprocess
 import sys

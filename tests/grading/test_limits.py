@@ -1,4 +1,4 @@
-"""Limits of what is read and written about submissions: just within them all passes, just beyond nothing does."""
+"""Limits on what is read and written for submissions: just within them everything passes, just beyond nothing does."""
 
 import nbformat
 import pytest
@@ -36,7 +36,7 @@ def test_values_within_values_arrive_up_to_a_depth(kind):
 
 
 def test_as_many_values_are_read_as_a_message_may_hold():
-    assert len(decode({"list": [1] * (MOST - 1)})) == MOST - 1  # the list is one more
+    assert len(decode({"list": [1] * (MOST - 1)})) == MOST - 1  # plus one for the list itself
     with pytest.raises(NotPlain, match="too many"):
         decode({"list": [1] * MOST})
 

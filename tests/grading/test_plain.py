@@ -1,4 +1,4 @@
-"""Plain data goes both ways unchanged, and nothing else gets through."""
+"""Plain data passes unchanged in both directions, and nothing else gets through."""
 
 import base64
 import json
@@ -94,7 +94,7 @@ def test_depth_and_number_are_bounded():
             code = {form: [code]}
         with pytest.raises(NotPlain, match="too deep"):
             decode(code)
-    assert len(decode({"list": [1] * 199_999})) == 199_999  # 200,000 values with the list itself
+    assert len(decode({"list": [1] * 199_999})) == 199_999  # 200,000 values, counting the list itself
     with pytest.raises(NotPlain):
         decode({"list": [1] * 200_000})
 
@@ -207,7 +207,7 @@ def test_functions_get_sparse_matrices_and_data_frames_as_their_libraries_have_t
     frame = pd.DataFrame({"w": ["a", None], "n": [1, 2.5], "d": pd.to_datetime(["2020-01-01", "2021-02-03"])})
     for value in (frame.set_index(pd.Index(["p", "q"])), frame["n"], sparse.csc_matrix(np.eye(2)), sparse.eye_array(2)):
         arrived = through(value)
-        assert not isinstance(arrived, type(value))  # by value, until a function is called with it
+        assert not isinstance(arrived, type(value))  # its type is restored when a function is called with it
         outcome = call(lambda given: (type(given), given), Case((arrived,)))
         assert outcome.value[0] is type(value) and same(outcome.value[1], value) and not outcome.changed
     assert call(lambda given: given.insert(0, "x", 1), Case((through(frame),))).changed == (0,)

@@ -1,4 +1,4 @@
-"""Before anything is graded: what a run has to do, and what it refuses early."""
+"""Before anything is graded: what a run has to do, and what it refuses at the start."""
 
 import json
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from kernelcourse.course.folder import Course
 
 @pytest.fixture
 def graded(tmp_path, monkeypatch):
-    """A course of five: not graded, graded but not merged, graded and unchanged, submitted again, unchanged."""
+    """A course with five students: not graded, graded but not merged, graded, submitted again, unchanged."""
     graded = {"bob": "1", "cleo": "1", "dan": "1", "eve": "1"}
     submitted = {"ada": "1", "bob": "1", "cleo": "1", "dan": "2", "eve": "1"}
     monkeypatch.setattr(

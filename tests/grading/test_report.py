@@ -1,4 +1,4 @@
-"""The report on a graded assignment: what it counts, what it finds alike, and that no student's text does anything."""
+"""The report on a graded assignment: what it counts, what it finds alike, and that no student's text is executed."""
 
 import argparse
 import csv
@@ -47,7 +47,7 @@ RENAMED = re.sub(r"\w+", lambda found: NAMES.get(found[0], found[0]), COPIED).re
 
 
 def record(name, mistake=None, problem=""):
-    """What the grader notes about a piece; with a mistake's name it is wrong."""
+    """The grader's record of a piece, which is wrong if a mistake is named."""
     piece = PIECES[name]
     hints = {entry.name: entry.hint for entry in piece.mistakes}
     earned = piece.points if mistake is None else 0
@@ -70,7 +70,7 @@ def write_result(course, student, records, *, endings=(), unsafe=False):
 
 
 def enter(gradebook, student, points, **who):
-    """Put a submission into the gradebook: `points` for one of the checks, the written answers still to be read."""
+    """Enter a submission into the gradebook: `points` for one of the checks, and written answers still to be read."""
     gradebook.update_or_create_student(student, **who)
     gradebook.update_or_create_submission(ASSIGNMENT, student)
     notebook = gradebook.find_submission_notebook(STEM, ASSIGNMENT, student)
@@ -270,7 +270,7 @@ def test_no_cell_is_a_formula(text):
     assert buffer.getvalue().strip('"').startswith("'")
 
 
-def test_a_manual_grade_counts(course, files, tmp_path):  # `files` first: they are as they were before
+def test_a_manual_grade_counts(course, files, tmp_path):  # `files` comes first, so that it is made before the change
     with nbgrader_api(course) as api, api.gradebook as gradebook:
         for grade in gradebook.find_submission_notebook(STEM, ASSIGNMENT, "bob").grades:
             if grade.cell.cell_type == "markdown":
@@ -389,7 +389,7 @@ FORMATTED = "x = 1\nprint(f\"the {a!r} of {f'{b}'}\" + rest)\n"
 def test_a_formatted_string_is_one_string_on_every_python(monkeypatch):
     alike = ["name", "=", "1", "print", "(", "string", "+", "name", ")"]
     assert structure(FORMATTED) == alike
-    # What Python 3.12 makes of it, here in numbers that no version uses.
+    # The tokens of Python 3.12, here with type numbers that no version uses.
     opening, middle, closing = 901, 902, 903
     pieces = [(opening, 'f"'), (middle, "the "), (OP, "{"), (NAME, "a"), (OP, "!"), (NAME, "r"), (OP, "}")]
     pieces += [(middle, " of "), (OP, "{"), (opening, "f'"), (OP, "{"), (NAME, "b"), (OP, "}"), (closing, "'")]

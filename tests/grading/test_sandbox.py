@@ -1,4 +1,4 @@
-"""A sandbox keeps what is in it away from everything else, and ends what does not end by itself."""
+"""A sandbox keeps its code away from everything else, and stops code that does not stop by itself."""
 
 import os
 import secrets
@@ -37,13 +37,13 @@ LIMITS = Limits(seconds=20, patience=30, memory=1_000_000_000, disk=5_000_000, p
 @pytest.fixture(scope="module")
 def place(library):
     with Sandbox(library, limits=LIMITS, grace=300) as sandbox:
-        run(sandbox, "import os, socket")  # for whichever test comes first here
+        run(sandbox, "import os, socket")  # for whichever test runs first
         yield sandbox
 
 
 @pytest.fixture(scope="module")
 def crowded(library):
-    """A sandbox for code that uses up what it has."""
+    """A sandbox for code that uses up its resources."""
     with Sandbox(library, limits=LIMITS) as sandbox:
         yield sandbox
 
@@ -53,7 +53,7 @@ def run(sandbox, code, *limits):
 
 
 def printed(sandbox, expression):
-    """What an expression is worth in the sandbox."""
+    """The value of an expression in the sandbox, as printed."""
     (output,) = run(sandbox, f"print({expression})")["outputs"]
     assert output["output_type"] == "stream", output
     return output["text"].strip()
@@ -123,7 +123,7 @@ def test_there_is_no_network(place):
         place, "socket.create_connection(('127.0.0.1', 80))"
     )
     assert printed(place, "[name for _, name in socket.if_nameindex()]") in ("['lo']", "[]")
-    for family in (38, 40):  # AF_ALG and AF_VSOCK, which no namespace keeps from the kernel and from a machine's host
+    for family in (38, 40):  # AF_ALG and AF_VSOCK reach the kernel and a virtual machine's host from any namespace
         assert "not supported" in error(place, f"socket.socket({family}, socket.SOCK_SEQPACKET)")
 
 
@@ -144,14 +144,14 @@ def test_other_processes_are_out_of_sight(place):
 
 
 def test_no_path_of_this_machine_can_be_seen(place, library):
-    """What /proc would show of the mounts, and what the kernel's newer calls tell of them."""
+    """Neither /proc nor the kernel's newer calls reveal the mounts."""
     assert printed(place, "os.path.exists('/proc/self/mountinfo'), os.path.exists('/proc/mounts')") == "False False"
     run(place, LIST_MOUNTS)
     assert printed(place, "[listed, told]") == "[-1, -1]"
     assert str(library) not in printed(place, "sorted(os.environ.items()), __import__('sys').path")
 
 
-# capget(2): effective, permitted and inheritable rights; and whether new ones can come (PR_GET_NO_NEW_PRIVS)
+# capget(2): effective, permitted and inheritable capabilities; PR_GET_NO_NEW_PRIVS: whether it can gain new ones
 CAPABILITIES = """(lambda c, data: (c.capget((__import__('ctypes').c_uint32 * 2)(0x20080522, 0), data), list(data[:3]),
 c.prctl(39, 0, 0, 0, 0)))(__import__('ctypes').CDLL(None), (__import__('ctypes').c_uint32 * 6)())[1:].__repr__()[1:-1]
 .replace('], ', '] ')"""
@@ -204,7 +204,7 @@ def test_output_is_cut(place):
 
 
 def test_matplotlib_is_imported_without_its_lists_of_properties(place):
-    """Building them takes a quarter of the import's time. An answer may import it in a function."""
+    """Building the lists takes a quarter of the import's time. An answer may import matplotlib in a function."""
     code = "def answer():\n    from matplotlib.lines import Line2D as L\n    return 'linewidth' in str(L.set.__doc__)"
     run(place, code)
     place.tell({"op": "examine", "name": "answer", "keeper": None})
@@ -223,7 +223,7 @@ def test_magics_pictures_and_input(place):
     assert run(place, "1 + 1")["outputs"] == [{"output_type": "execute_result", "data": {"text/plain": "2"}}]
 
 
-# the channel's number is the grader's: a process with many open files may have a high one
+# the grader chooses the channel's number, which is high if it has many files open
 SPOIL = """import os
 for number in range(3, 256):
     try:
@@ -314,7 +314,7 @@ def test_a_control_group_has_the_limits_that_the_kernel_knows_and_is_removed(tmp
         (path / "memory.max").write_text("max")
 
     monkeypatch.setattr(Path, "mkdir", mkdir)
-    gone = tmp_path / f"kernelcourse-{2**22 + 1}-0"  # no process has such a number
+    gone = tmp_path / f"kernelcourse-{2**22 + 1}-0"  # no process has this id
     made(gone)
     group = ControlGroup(tmp_path, {"memory.max": 1000, "pids.max": 20})
     assert not gone.exists()
@@ -323,7 +323,7 @@ def test_a_control_group_has_the_limits_that_the_kernel_knows_and_is_removed(tmp
     assert group.number("memory.events", "oom_kill") == 2 and group.number("cpu.stat", "usage_usec") == 0
     subprocess.run(group.joined(["true"]), check=True)
     assert (group.folder / "cgroup.procs").read_text() == "0\n"
-    for path in group.folder.iterdir():  # in a real group they go with it
+    for path in group.folder.iterdir():  # in a real group they disappear with it
         path.unlink()
     group.remove()
     assert list(tmp_path.iterdir()) == []
@@ -437,7 +437,7 @@ def test_without_bubblewrap_it_is_refused(monkeypatch):
 
 
 def stand_in(folder, monkeypatch, script):
-    """A bubblewrap that does what a shell script says."""
+    """A stand-in for bubblewrap that runs a shell script."""
     (folder / "bwrap").write_text(f"#!/bin/sh\n{script}\n", encoding="ascii")
     (folder / "bwrap").chmod(0o755)
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
@@ -464,7 +464,7 @@ def test_an_old_bubblewrap_is_named(tmp_path, monkeypatch, version):
 
 @pytest.mark.parametrize("version", ["0.8.0", "0.9.0", "0.11.0", "1.0"])
 def test_a_new_one_is_tried(tmp_path, monkeypatch, version):
-    stand_in(tmp_path, monkeypatch, f"echo bubblewrap {version}")  # and succeeds whatever it is told
+    stand_in(tmp_path, monkeypatch, f"echo bubblewrap {version}")  # it succeeds whatever its arguments
     assert try_bubblewrap() is None
 
 

@@ -31,7 +31,7 @@ CLASS = [f"student-{number:03}" for number in range(100)]
 
 @pytest.fixture(autouse=True)
 def stand_in(monkeypatch, tmp_path):
-    """No sandboxes here: what is graded quickly is merged, killed and resumed the same way."""
+    """Grade without sandboxes: quick results are merged, killed and resumed in the same way."""
     monkeypatch.setattr(submission, "grade_submission", quick.quick_grade)
     monkeypatch.setenv(quick.LOG, str(tmp_path / "log"))
 
@@ -50,7 +50,7 @@ def times_graded():
 
 @pytest.fixture(scope="module")
 def serial(released, tmp_path_factory):
-    """What one process gives, one submission after another."""
+    """The results of one process that grades one submission after another."""
     root = tmp_path_factory.mktemp("serial") / "course"
     shutil.copytree(released.root, root)
     course = Course(root)
@@ -73,7 +73,7 @@ def test_in_parallel(course, serial, capsys):
     assert said.err.count("timeout: It took too long.") == sum(bool(result["endings"]) for result in results) > 0
 
 
-# Where a run is killed: before or after which call of what, of all calls by all its processes.
+# Where a run is killed: before or after which call of which function, counted over all its processes.
 MOMENTS = [
     (submission, "grade_submission", "before", 2),
     (submission, "grade_submission", "after", 9),
@@ -234,7 +234,7 @@ def test_a_submission_that_cannot_be_read_in_time_gets_nothing_and_a_line(course
     first, second = grade(course, ASSIGNMENT, jobs=2)
     assert "failure" not in first and "failure" not in second and first["digest"] != second["digest"]
     assert not any("failure" in one for one in grade(course, ASSIGNMENT))
-    assert times_graded()[CLASS[0]] == 1  # what was given up is not tried again until it changes
+    assert times_graded()[CLASS[0]] == 1  # a submission that was given up is not tried again until it changes
 
 
 def test_who_ran_out_of_time_beside_others_is_graded_again_alone(course, monkeypatch, tmp_path):

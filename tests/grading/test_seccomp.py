@@ -1,4 +1,4 @@
-"""A sandbox refuses system calls that would get round its limits."""
+"""A sandbox refuses system calls that would get around its limits."""
 
 import ctypes
 import ctypes.util
@@ -17,7 +17,7 @@ ALLOW = 0x7FFF0000
 
 
 def answer(program, architecture, number, argument=0):
-    """What the kernel would do with a call: an interpreter of the five instructions that we use."""
+    """What the kernel would do with a call, by an interpreter for the five instructions that we use."""
     data = struct.pack("=IIQ6Q", number, architecture, 0, argument, 0, 0, 0, 0, 0)
     code = [struct.unpack("=HBBI", program[i : i + 8]) for i in range(0, len(program), 8)]
     position, value = 0, 0
@@ -48,7 +48,7 @@ def test_the_filter_refuses_what_it_names_and_nothing_else(machine, architecture
     assert answer(program, architecture, clone, 0x11) == ALLOW  # a plain fork
     assert answer(program, architecture, clone, 0x10000000) == 0x50000 | errno.EPERM  # with a new user namespace
     allowed = {family for family in range(50) if answer(program, architecture, socket, family) == ALLOW}
-    assert allowed == {1, 2, 10, 16}  # of the local system and of the internet, whose networks are empty here
+    assert allowed == {1, 2, 10, 16}  # local and internet sockets, whose networks are empty here
     assert answer(program, architecture, socket, 40) == 0x50000 | errno.EAFNOSUPPORT
     assert answer(program, architecture ^ 0x40, 1) == answer(program, architecture, 0x40000001) == 0x50000 | errno.EPERM
 
@@ -65,7 +65,7 @@ def test_the_numbers_are_those_of_libseccomp(machine):
     ours = {name: numbers[column] for name, numbers in seccomp._REFUSED.items()}
     ours |= {"clone": clone, "clone3": seccomp._CLONE3, "socket": socket}
     theirs = {name: number_of(architecture, name.encode()) for name in ours}
-    new = {name for name in ("statmount", "listmount") if theirs[name] == -1}  # of 2024: the library may be older
+    new = {name for name in ("statmount", "listmount") if theirs[name] == -1}  # new in 2024: the library may be older
     assert {name: ours[name] for name in ours.keys() - new} == {name: theirs[name] for name in theirs.keys() - new}
 
 

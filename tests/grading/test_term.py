@@ -1,6 +1,6 @@
-"""A term: due dates, extensions, lateness, submissions that come again, groups, students who hand in nothing.
+"""A term: due dates, extensions, lateness, resubmissions, groups, students who hand in nothing.
 
-What is graded is a stand-in, so that a term takes seconds; what is entered, charged and reported is the real thing.
+Grading is replaced by a stand-in, so that a term takes seconds; entries, penalties and reports are real.
 """
 
 import csv
@@ -32,7 +32,7 @@ DUE = datetime(2027, 3, 1, 23, 59)
 
 @pytest.fixture(autouse=True)
 def stand_in(monkeypatch):
-    """The answer `right` gets all points, `half` gets two."""
+    """The answer `right` gets all points, and `half` gets two."""
 
     def graded(task, student, handed):
         text = b" ".join(handed.files.values()).decode()
@@ -137,10 +137,10 @@ def test_a_time_that_is_none_stops_no_run(course):
         config.write("c.Submissions.received = 'timestamp.txt'\n")
     with (course.root / "submitted" / "ada" / ASSIGNMENT / "timestamp.txt").open("w") as stamp:
         stamp.write("2027-03-02 12:00 UTC")
-        stamp.truncate(2**40)  # more than the memory of any machine, and next to nothing on the disk
+        stamp.truncate(2**40)  # more than any machine's memory, but almost nothing on disk
     grade(course, ASSIGNMENT)
     assert points(course) == {"ada": TOTAL, "bob": TOTAL}
-    for saved in (1e15, -1e15):  # some file systems keep the years beyond 9999 that an archive sets
+    for saved in (1e15, -1e15):  # some file systems store years beyond 9999, which an archive can set
         assert time_of(Handed(saved={"x.ipynb": saved}), "", "file", course.root) == ""
 
 
@@ -211,7 +211,7 @@ def test_an_extension_never_shortens_the_time_and_a_bad_one_stops_the_run_before
     received(course, ada=timedelta(0))  # at the last second
     grade(course, ASSIGNMENT)
     assert points(course) == {"ada": TOTAL}
-    for time in ("23:59", "2027-03", "3/4/2027", "2027-02-30"):  # part of a date, a date of two meanings, no date
+    for time in ("23:59", "2027-03", "3/4/2027", "2027-02-30"):  # part of a date, an ambiguous date, an impossible date
         (course.root / "extensions.csv").write_text(
             f"student;assignment;until\nada;{ASSIGNMENT};{time}\n", encoding="utf-8-sig"
         )
@@ -223,7 +223,7 @@ def test_an_extension_never_shortens_the_time_and_a_bad_one_stops_the_run_before
 def test_no_secret_is_revealed_while_somebody_has_time_left(course, capsys):
     root = ["--course", str(course.root)]
     main(["due", ASSIGNMENT, "2020-03-01 23:59 UTC", *root])
-    main(["due", ASSIGNMENT, "2999-03-01 23:59 UTC", "--student", "ada", *root])  # who has handed in nothing yet
+    main(["due", ASSIGNMENT, "2999-03-01 23:59 UTC", "--student", "ada", *root])  # ada has handed in nothing yet
     assert main(["reveal", ASSIGNMENT, *root]) == 2
     assert "is due on 2999-03-01 23:59 UTC, with all extensions: reveal it then" in capsys.readouterr().err
     (course.root / "extensions.csv").unlink()
@@ -287,7 +287,7 @@ def test_lists_of_the_platforms_come_in_and_tables_of_points_go_out(course, tmp_
     (hidden,) = report(course, ASSIGNMENT, anonymous=True)
     text = hidden.read_text(encoding="utf-8")
     assert hidden.name.endswith("-anonymous.html") and "student " in text
-    names = r"\b(Lovelace|ada|bob|Curie|newcomer)\b"  # whole words: the numbers of students may spell one
+    names = r"\b(Lovelace|ada|bob|Curie|newcomer)\b"  # whole words: a student's number may happen to contain one
     assert not re.search(names, text)
     assert exported(course, tmp_path / "grades.csv")["bob"] == ("Roe", "Bob;' =1+1", "0.0")
     (tmp_path / "other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
@@ -296,7 +296,7 @@ def test_lists_of_the_platforms_come_in_and_tables_of_points_go_out(course, tmp_
 
 
 def exported(course, path):
-    """What `nbgrader export` writes: last name, first name and points, by student."""
+    """What `nbgrader export` writes for each student: last name, first name and points."""
     plugin = load_config(course).ExportApp.plugin_class(to=str(path))
     with Gradebook(course.gradebook) as gradebook:
         gradebook.update_or_create_student("comma", last_name='Doe, "Jo"', email="=cmd()")
@@ -368,7 +368,7 @@ def test_no_student_hands_in_for_another_or_at_another_time_by_the_names_of_fold
     moodle = {f"{theirs}/{STEM}.ipynb": "half", "Ada Lovelace_8_assignsubmission_file/submission_metadata.yml": stolen}
     main(["collect", ASSIGNMENT, zipped(tmp_path / "list.zip", moodle), "--course", str(course.root)])
     found = {path.parent.parent.name: path.read_text() for path in (course.root / "submitted").glob("*/*/*.ipynb")}
-    assert found == {"eve": "half", "ada": "half"}  # and no time, as is seen below
+    assert found == {"eve": "half", "ada": "half"}  # and no time, as shown below
     forged = "submission_1:\n  :submitters:\n  - {':sid': eve}\n  :created_at: 2001-01-01 00:00 +0000\n"
     files = {"a/submission_1/deep/submission_metadata.yml": forged, "a/submission_metadata.yml": GRADESCOPE}
     files |= {"a/submission_1/x.ipynb": "right", "a/submission_1/deep/x.ipynb": "half"}
@@ -444,7 +444,7 @@ def test_a_locked_gradebook_is_waited_for_then_named_and_nothing_is_lost(course,
 
 
 def impatient():
-    """Connections that wait a moment for a lock, not five seconds."""
+    """Make connections wait only a moment for a lock, not five seconds."""
     from nbgrader import api
 
     original = api.create_engine

@@ -1,4 +1,4 @@
-"""Of a submission only texts are taken, and whatever is wrong with the file, there is something to grade."""
+"""Only texts are taken from a submission, and whatever is wrong with the file, there is something to grade."""
 
 import copy
 import json
@@ -47,7 +47,7 @@ def sources(notebook):
 
 def test_answers_are_taken_and_all_else_is_ours(release, notebook):
     submission = honest(notebook)
-    submission.cells.pop()  # the count of right answers: it is not graded and may be removed
+    submission.cells.pop()  # the cell that counts correct answers: it is not graded and may be removed
     for cell in submission.cells:
         cell["metadata"]["tags"] = ["skip-execution"]
         cell["metadata"]["nbgrader"]["points"] = 100
@@ -238,7 +238,7 @@ def test_lost_names_are_made_up_for_by_texts_and_definitions(release, notebook):
 
 def test_names_are_not_guessed_for_another_notebook(release, notebook):
     submission = honest(notebook)
-    submission.cells[:] = [submission.cell(name) for name in RIGHT]  # the answers, none of our cells
+    submission.cells[:] = [submission.cell(name) for name in RIGHT]  # the answers, without any of our cells
     files = {"other.ipynb": json.dumps(nameless(submission)).encode()}
     assert [kind for kind, _ in outcome(files, release)[1]] == ["wrong assignment"]
 
@@ -250,7 +250,7 @@ def test_a_deleted_answer_does_not_undo_what_stands_elsewhere(release, notebook)
     submission.cells.remove(submission.cell("not-a-kernel"))
     got = graded(rebuilt(release, submission.notebook))
     assert "NotImplementedError" not in got["dual"].source
-    assert got["not-a-kernel"].source == graded(release)["not-a-kernel"].source  # it is not defined: the stub says so
+    assert got["not-a-kernel"].source == graded(release)["not-a-kernel"].source  # no cell defines it: the stub stays
 
 
 def test_cells_beyond_number_are_left_out_and_it_is_said(release, notebook):
@@ -270,7 +270,7 @@ def test_a_file_of_millions_of_lists_is_not_even_read(monkeypatch):
 
 
 def test_a_file_of_quotation_marks_is_read_in_linear_time(monkeypatch):
-    """Looking for the end of the text from every quotation mark would take hours."""
+    """A search for the end of the text from every quotation mark would take hours."""
     monkeypatch.setattr("kernelcourse.course.transplant._BRACKETS", 1000)
     for tail in (b'\\"' * 2_000_000, b'"' * 2_000_001, b'"\\', b'\\"' * 2_000_000 + b"\\"):
         with pytest.raises(Unreadable):

@@ -1,4 +1,4 @@
-"""Each student's own numbers: texts, checks, hints and hidden cases follow; a copied answer fails, and says so."""
+"""Each student's own numbers: texts, checks, hints and hidden cases use them; a copied answer fails and is named."""
 
 import json
 import shutil
@@ -146,7 +146,7 @@ def test_a_copy_with_the_numbers_of_ones_own_is_found():
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """A course whose students have notebooks of their own, handed in and graded."""
+    """A course whose students have their own notebooks, handed in and graded."""
     course = Course(tmp_path_factory.mktemp("variants") / "course")
     init(course.root)
     (course.solutions / ASSIGNMENT).mkdir()
@@ -162,14 +162,14 @@ def course(tmp_path_factory):
         assert len(set(degrees.values())) == 3
         given = {who: course.root / "variants" / who / ASSIGNMENT / f"{STEM}.ipynb" for who in degrees}
         hand_in(course, "ada", given["ada"], degrees["ada"])
-        hand_in(course, "bob", given["ada"], degrees["ada"])  # all of ada's
-        hand_in(course, "cleo", given["cleo"], degrees["cleo"])  # ada's idea
+        hand_in(course, "bob", given["ada"], degrees["ada"])  # ada's notebook and ada's answer
+        hand_in(course, "cleo", given["cleo"], degrees["cleo"])  # cleo's own notebook and answer
         hand_in(course, "dan", course.exercises / ASSIGNMENT / f"{STEM}.ipynb", common(course))
         yield course, degrees, {one["student"]: one for one in grade(course, ASSIGNMENT)}
 
 
 def common(course):
-    """The number of those who have no variant."""
+    """The degree for students without a variant."""
     with checks_in(course.solutions / ASSIGNMENT):
         return catalogue(STEM).checks(1).own["degree"]
 
@@ -220,7 +220,7 @@ def test_plain_nbgrader_a_replay_and_a_revelation_go_by_the_same_numbers(course,
     root = ["--course", str(course.root)]
     assert main(["replay", "bob", ASSIGNMENT, *root]) == 0
     assert "the same verdict, byte for byte" in capsys.readouterr().out
-    assert main(["reveal", ASSIGNMENT, *root]) == 0  # which compares each file with what the release promised
+    assert main(["reveal", ASSIGNMENT, *root]) == 0  # it compares each file with what the release promised
     hidden = {path.parent.name: path.read_bytes() for path in (course.root / "revealed").rglob("*.hidden.json")}
     assert set(hidden) == {ASSIGNMENT, "ada", "bob", "cleo"} and len(set(hidden.values())) == 4
     with nbgrader_api(course) as api:

@@ -1,4 +1,4 @@
-"""Checks are judged outside: by what functions return, not by what they are."""
+"""Checks are judged outside the sandbox: by what functions return, not by what they are."""
 
 import multiprocessing
 import os
@@ -39,7 +39,7 @@ def define(session, **bodies):
 
 
 def judge(session, *names, setup=SETUP):
-    """What the check cell of these pieces gives: points by nbgrader's rule, records of the pieces, functions called."""
+    """The outcome of these pieces' check cell: points by nbgrader's rule, records of the pieces, functions called."""
     source = CHECK.format(", ".join(f"{name}={name}" for name in names))
     return verdict(session, source, setup)
 
@@ -133,7 +133,7 @@ def test_what_a_function_remembers_of_a_check_is_forgotten(session):
 
 
 def hearing(session, *names):
-    """A check at its place, before its hidden cases."""
+    """Run a check at its place, before its hidden cases."""
     court = Judge(SETUP, names, lambda name: RemoteFunction(session, name))
     waiting = court.judge(CHECK.format(", ".join(f"{name}={name}" for name in names)))
     assert waiting.waits
@@ -212,7 +212,7 @@ def test_a_remote_function_can_be_called_and_nothing_else(session):
     define(session, gram_matrix="Phi + 1")
     function = RemoteFunction(session, "gram_matrix")
     assert function(1) == function(Phi=1) == 2
-    with pytest.raises(TypeError, match="can only concatenate"):  # for a check cell to catch, as in a kernel
+    with pytest.raises(TypeError, match="can only concatenate"):  # which a check cell can catch, as in a kernel
         function("a")
     session.run("class Own(Exception): pass\ndef predict(Phi): raise [Own, SystemExit, UnicodeDecodeError][Phi]('a')")
     raising = RemoteFunction(session, "predict")
@@ -280,7 +280,7 @@ def test_names_that_cells_bind():
 
 def test_the_secret_is_made_once_and_named_without_telling(tmp_path, monkeypatch):
     monkeypatch.delenv("KERNELCOURSE_HIDDEN_SEED", raising=False)
-    monkeypatch.delattr(os, "link")  # which some file systems do not have
+    monkeypatch.delattr(os, "link")  # some file systems have no links
     seed = secret_seed(tmp_path)
     assert len(seed) == 32 and secret_seed(tmp_path) == seed
     assert (tmp_path / ".grading" / "seed").stat().st_mode & 0o777 == 0o600
@@ -326,7 +326,7 @@ ANSWER, TEST, LOCKED = {"solution": True}, {"grade": True}, {"locked": True}
 
 
 def test_plain_assertions_need_neither_a_setup_nor_a_catalogue(session):
-    """As in stock nbgrader: variables, errors, keywords, helpers, generators. What a released cell defines is ours."""
+    """Variables, errors, keywords, helpers and generators work as in nbgrader. What a released cell defines is ours."""
     session.run("x = [1, {'a': 2}]\nf = lambda n, by=1: [n][by - 1]\nhelper = all = lambda *a: True")
     release = notebook_of(
         ("%matplotlib inline\nx + 1", {}),
