@@ -1,4 +1,4 @@
-"""Submissions that try to get more than they earn, or to do harm. Each module holds a family of them."""
+"""Submissions that try to get more than they earn, or to do harm. Each module contains one family."""
 
 from . import channels, files, notebooks, patching, processes, values
 from .submission import Attack
@@ -9,6 +9,6 @@ FAMILIES: dict[str, list[Attack]] = {
     "answers that lie": values.ATTACKS,
     "files": files.ATTACKS,
     "processes, threads, signals": processes.ATTACKS,
-    "lines out, and resources": channels.ATTACKS,
+    "connections to the outside, and resources": channels.ATTACKS,
 }
 ATTACKS = [attack for family in FAMILIES.values() for attack in family]

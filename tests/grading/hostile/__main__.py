@@ -1,7 +1,7 @@
 """Write the list of attacks, ATTACKS.md: `python -m tests.grading.hostile`.
 
-Each attack meets plain nbgrader, then ours. Plain nbgrader takes about ten seconds for each; with names of attacks as
-arguments only these are run, and the others keep their rows.
+Each attack is tried on plain nbgrader, then on our grader. Plain nbgrader takes about ten seconds per attack; if
+attacks are named as arguments, only these are run, and the others keep their rows.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main(names: list[str]) -> None:
 
 
 def outcomes() -> dict[str, list[str]]:
-    """What was measured the last time."""
+    """The last measured outcomes."""
     return json.loads(OUTCOMES.read_text(encoding="utf-8"))["attacks"]
 
 
@@ -59,14 +59,14 @@ def write(measured: dict[str, list[str]]) -> None:
 
 
 def table(measured: dict[str, list[str]], version: str) -> str:
-    """The outcomes as Markdown, a table for each family."""
+    """The outcomes as Markdown, with one table per family."""
     stolen = sum("**" in before for before, _ in measured.values())
     harmful = sum(";" in before or before.startswith(("no ", "the ")) for before, _ in measured.values())
     parts = [
         "# Attacks on the grader",
         f"Of {len(measured)} attacks, {stolen} get more than they earn from nbgrader {version} (in bold); {harmful} "
         "get no grade, stop the run, or change something outside. A submission can get "
-        f"{sum(POINTS.values())} points; the honest code in it earns {HONEST:g}, or what stands in brackets.",
+        f"{sum(POINTS.values())} points; the honest code in it earns {HONEST:g}, or the number in brackets.",
     ]
     for family, attacks in FAMILIES.items():
         rows = [f"## {family[0].upper()}{family[1:]} ({len(attacks)})", ""]

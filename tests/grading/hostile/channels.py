@@ -1,4 +1,4 @@
-"""The line between the sandbox and the grader, and other lines out."""
+"""The connection between the sandbox and the grader, and other connections to the outside."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ def kernel(x, z, degree):
 """
 
 
-# In the second run of a claim, the hidden one, the witness is what the hidden calls of another piece wrote down.
+# In the second, hidden run of a claim, the witness is what the hidden calls of another piece recorded.
 WITNESS = RIGHT["not-a-kernel"].replace(
     "    return",
     "    import os\n    if os.path.exists('/tmp/second'):\n        return open('/tmp/told').read()[-250:]\n"
     "    open('/tmp/second', 'w').close()\n    return",
 )
 TOLD = RIGHT["kernel"].replace("    return", "    open('/tmp/told', 'a').write(f'told:{x!r} ')\n    return")
-# The visible inputs of this answer are eight.
+# This answer has eight visible inputs.
 SHAPED = RIGHT["kernel"].replace(
     "    return",
     "    import os\n    with open('/tmp/calls', 'a') as file:\n        file.write('x')\n"
@@ -102,7 +102,7 @@ for number in range(3, 64):
     ),
     Attack(
         "forged-replies",
-        "speaks the grader's own language on every open line, with replies of odd types",
+        "speaks the grader's own protocol on every open connection, with replies of odd types",
         """
 import json, os, struct
 replies = [{"outputs": [{"output_type": "evil", "data": 3}], "cut": [], "late": {}}, {"outputs": 7},
@@ -134,7 +134,7 @@ for thing in gc.get_objects():
     Attack("cut-every-line", "closes every open file", "import os\nos.closerange(3, 1024)", hurts_itself=True),
     Attack(
         "stdout-protocol",
-        "prints what the grader might take for an answer",
+        "prints what the grader might mistake for an answer",
         """
 import os, sys
 for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
@@ -162,12 +162,12 @@ for path in glob.glob("/tmp/**", recursive=True) + glob.glob("/run/**", recursiv
     ),
     Attack(
         "memory",
-        "asks for memory until there is none",
+        "allocates memory until none is left",
         "hoard = []\nwhile True:\n    hoard.append(bytearray(100_000_000))",
     ),
     Attack(
         "endless-output",
-        "prints without end",
+        "prints endlessly",
         "while True:\n    print('x' * 10_000)",
         ending="timeout",
         endless=True,
@@ -221,7 +221,7 @@ for _ in range(4):
     ),
     Attack(
         "shape-tells",
-        "returns an empty array whose shape has the digits of a hidden input",
+        "returns an empty array whose shape encodes the digits of a hidden input",
         answers={"kernel": SHAPED},
         earns=0,
     ),
@@ -244,7 +244,7 @@ time.sleep(0.5)
     ),
     Attack(
         "kill-the-kept",
-        "ends, from one answer, the copy of its process that another answer's hidden inputs are tried on",
+        "uses one answer to end the copy of its process on which another answer's hidden inputs are tried",
         answers={
             "dual": LINES
             + """
@@ -282,7 +282,7 @@ for thing in gc.get_objects():
     ),
     Attack(
         "uncounted-memory",
-        "asks for memory that belongs to no process, and for a disk of its own",
+        "asks for memory that belongs to no process, and for a private disk",
         """
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)

@@ -1,4 +1,4 @@
-"""A class of attackers and honest students, graded in one run, on a machine that is watched."""
+"""A class of attackers and honest students, graded in one run, on a monitored machine."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from .submission import ASSIGNMENT, Place, Submission, copied_course
 
 
 def limit(course: Course, *, seconds: float = 20, patience: float = 10) -> None:
-    """Set the processor time of a cell, and how many times as long it may take by the clock.
+    """Set a cell's limit on processor time, and its wall-clock limit as a multiple of that.
 
-    No honest cell comes near the usual ones, however busy the machine is.
+    No honest cell comes near the usual limits, however busy the machine is.
     """
     with (course.root / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write(f"c.GradeSafely.timeout = {seconds}\nc.GradeSafely.patience = {patience}\n")
@@ -47,7 +47,7 @@ class Classroom:
             submission.write(self.course.root / "submitted" / student / ASSIGNMENT)
 
     def grade(self, endless: Collection[str] = (), *, regrade: bool = False) -> dict[str, dict]:
-        """The results, by student. Those whose code never ends come last, with limits that they meet soon."""
+        """The results, by student. Those whose code never ends come last, with limits that they reach quickly."""
         everybody = {path.name for path in (self.course.root / "submitted").iterdir()}
         results = self._grade(everybody - set(endless), regrade)
         if endless:
@@ -75,7 +75,7 @@ class Classroom:
 
 @contextmanager
 def classroom(folder: Path, home: Course) -> Iterator[Classroom]:
-    """A small course, a file that nobody should touch, and a port that nobody should call."""
+    """A small course, a file that nobody should touch, and a port to which nobody should connect."""
     folder.mkdir(exist_ok=True)
     course, released = copied_course(folder / "course", home, folder.with_name("small-course"))
     limit(course)
@@ -112,7 +112,7 @@ def shared(factory: Any) -> Path:
 
 
 def once(factory: Any, name: str, make: Callable[[Path], dict]) -> dict:
-    """What `make` returns, given a folder: made by whichever test process wants it first, and shared by all."""
+    """What `make` returns, given a folder: made by the first test process that needs it, and shared by all."""
     record = shared(factory) / f"{name}.json"
     with FileLock(f"{record}.lock"):
         if not record.exists():

@@ -1,4 +1,4 @@
-"""Files: what lies beside the notebook, what can be read, what can be written."""
+"""Files: those beside the notebook, those that can be read, and those that can be written."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def found(pattern):
 """
 
 ATTACKS = [
-    Attack("numpy-py", "puts a numpy.py beside the notebook, which changes our checks on its way", edit=own_numpy),
+    Attack("numpy-py", "puts a numpy.py beside the notebook, which changes our checks when imported", edit=own_numpy),
     Attack("other-packages", "puts a json.py, a zmq.py and configuration files beside the notebook", edit=own_packages),
     Attack("symlinks", "links to the gradebook, to /etc/passwd and to /dev/zero", edit=symlinks),
     Attack(
@@ -170,21 +170,21 @@ ATTACKS = [
     ),
     Attack(
         "folder-is-the-solutions",
-        "hands in a link to the folder of the solutions",
+        "hands in a link to the solutions folder",
         edit=folder_is_the_solutions,
         earns=0,
         ending="link",
     ),
     Attack(
         "student-is-a-link",
-        "has a link to another student in the place of its own folder",
+        "replaces its folder by a link to another student's",
         edit=student_is_a_link,
         earns=0,
         ending="link",
     ),
     Attack(
         "hard-link",
-        "hands in a hard link to a file elsewhere, with all answers",
+        "hands in a hard link to a file elsewhere that has all answers",
         edit=hard_link,
         earns=0,
         ending="link",
@@ -203,13 +203,13 @@ ATTACKS = [
         edit=two_notebooks,
         ending="several files",
     ),
-    Attack("forged-time", "brings a time stamp of its own making, long before the due date", edit=forged_time),
+    Attack("forged-time", "brings a forged time stamp, long before the due date", edit=forged_time),
     Attack(
         "strange-files",
-        "brings a pipe, a file of 50 GB, another notebook and names that are no text",
+        "brings a pipe, a file of 50 GB, another notebook and file names that are not text",
         edit=strange_files,
     ),
-    Attack("no-time", "brings a time stamp that is none", edit=no_time),
+    Attack("no-time", "brings a time stamp that is not a time", edit=no_time),
     Attack(
         "read-solutions",
         "reads the solutions and runs them",
@@ -268,7 +268,7 @@ except ImportError:
     ),
     Attack(
         "copy-the-library",
-        "runs the library's source under another name and silences the profiler, so that nobody sees the call",
+        "runs the library's source under another name and silences the profiler to hide the call",
         WRONG["dual"]
         + """
 import importlib.util, sys
@@ -303,7 +303,7 @@ except Exception:
     ),
     Attack(
         "call-a-package",
-        "lets scikit-learn and others do the work",
+        "lets scikit-learn and other libraries do the work",
         answers={
             "dual": WRONG["dual"]
             + """
@@ -318,7 +318,7 @@ except ImportError:
     ),
     Attack(
         "write-the-gradebook",
-        "writes 99 points into the gradebook, for itself and for all others",
+        "writes 99 points into the gradebook, for itself and for everyone else",
         SEARCH
         + """
 import sqlite3
@@ -383,7 +383,7 @@ for path in (*mounts, *secrets):
     ),
     Attack(
         "name-is-no-text",
-        "has a name with bytes that are no text and with orders for the terminal",
+        "has a file name with bytes that are not text and with terminal control codes",
         edit=no_text,
         ending="wrong file name",
     ),

@@ -1,4 +1,4 @@
-"""The notebook as a file: tags, metadata, outputs, identifiers, and what is not a notebook at all."""
+"""The notebook as a file: tags, metadata, outputs, identifiers, and files that are not notebooks at all."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def many_cells(made):
 
 
 def escaped_quotes(made):
-    """A text without an end: a search for its end from every quotation mark never finishes."""
+    """An unterminated string: searching for its end from every quotation mark would never finish."""
     made.raw = json.dumps(made.notebook).encode()[:-1] + b', "x": "' + b'\\"' * 6_000_000 + b"[{" * 6_000_000
 
 
@@ -189,15 +189,15 @@ ATTACKS = [
     Attack("answer-is-test", "declares an answer to be a test cell worth 50 points", edit=answer_is_check),
     Attack("upside-down", "hands in the cells in reverse order, tests first", edit=reverse),
     Attack("odd-metadata", "has a kernel, NaN and other things in its metadata", edit=odd_metadata),
-    Attack("odd-cells", "has cells with the same id, keys that occur twice, every answer twice", edit=odd_cells),
-    Attack("script", "has a script in a text cell, which runs in the browser of whoever grades", edit=script),
+    Attack("odd-cells", "has cells with the same id, duplicate keys, and every answer twice", edit=odd_cells),
+    Attack("script", "has a script in a text cell, which runs in the grader's browser", edit=script),
     Attack("format-3", "comes in the format of 2013", edit=old_format),
     Attack("50-megabytes", "was saved with 50 MB of output", edit=fifty_megabytes),
     Attack("long-answer", "hides its answer in 2 MB of comments", edit=long_answer),
-    Attack("not-json", "is no JSON", edit=raw_bytes(b"print('hello')"), earns=0, ending="unreadable notebook"),
+    Attack("not-json", "is not JSON", edit=raw_bytes(b"print('hello')"), earns=0, ending="unreadable notebook"),
     Attack(
         "deep-json",
-        "is 100,000 brackets, one in the other",
+        "is 100,000 nested brackets",
         edit=raw_bytes(b'{"cells": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
         earns=0,
         ending="unreadable notebook",
@@ -205,17 +205,17 @@ ATTACKS = [
     Attack("other-work", "is a notebook of another course", edit=other_assignment, earns=0, ending="wrong assignment"),
     Attack(
         "escaped-quotes",
-        "is 24 MB of quotation marks and brackets that nobody closes",
+        "is 24 MB of quotation marks and brackets that are never closed",
         edit=escaped_quotes,
         earns=0,
         ending="unreadable notebook",
     ),
-    Attack("much-text", "brings 14 MB of text, as its file counts it", edit=much_text, ending="too much text"),
-    Attack("slow-to-colour", "has texts that take hours to colour, to typeset and to compare", edit=slow_to_colour),
+    Attack("much-text", "brings texts that take 14 MB in its file", edit=much_text, ending="too much text"),
+    Attack("slow-to-colour", "has texts that take hours to highlight, typeset and compare", edit=slow_to_colour),
     Attack("odd-types", "has numbers where texts belong, and cells with the identifiers of tests", edit=odd_types),
     Attack(
         "many-cells",
-        "has a million empty cells, two thousand short ones, and thirty that print all they may",
+        "has a million empty cells, two thousand short ones, and thirty that print as much as allowed",
         edit=many_cells,
         ending="too many cells",
     ),

@@ -7,7 +7,7 @@ from .submission import Attack, returning
 ATTACKS = [
     Attack(
         "builtins",
-        "makes `enumerate` find nothing whenever our checks count mistakes",
+        "makes `enumerate` yield nothing whenever our checks count mistakes",
         """
 import builtins, sys
 original = builtins.enumerate
@@ -65,7 +65,7 @@ check.hidden = everything_right
     ),
     Attack(
         "check-module",
-        "puts a module of its own in the place of our checks",
+        "replaces our checks by a module of its own",
         """
 import sys, types
 fake = types.ModuleType("kernelcourse.checking")
@@ -85,7 +85,7 @@ get_ipython().input_transformers_cleanup.append(
     ),
     Attack(
         "ast-transformer",
-        "takes calls of `check` out of the syntax tree",
+        "removes calls of `check` from the syntax tree",
         """
 import ast
 class NoChecks(ast.NodeTransformer):
@@ -150,7 +150,7 @@ get_ipython().events.register("post_run_cell", tidy)
     ),
     Attack(
         "error-handler",
-        "takes errors as its own business",
+        "handles all errors itself",
         """
 shell = get_ipython()
 shell.showtraceback = shell._showtraceback = lambda *args, **options: None
@@ -165,7 +165,7 @@ shell.run_code = run_code
     ),
     Attack(
         "forged-display",
-        "publishes records of passed checks and a number as result",
+        "publishes records of passed checks, and a number as its result",
         """
 import sys
 from IPython.display import display
@@ -178,7 +178,7 @@ sys.displayhook = lambda value: boast()
     ),
     Attack(
         "json-and-arrays",
-        "changes how answers are written down on their way out",
+        "changes how answers are encoded when they are sent",
         """
 import json, builtins
 encode = json.JSONEncoder.encode

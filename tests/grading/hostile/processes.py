@@ -23,7 +23,7 @@ def strike():
 ATTACKS = [
     Attack(
         "detached",
-        "leaves a process of its own session behind, which strikes a second later",
+        "leaves behind a process in its own session, which strikes a second later",
         STRIKE
         + """
 import os, time
@@ -39,7 +39,7 @@ if os.fork() == 0:
     Attack("at-exit", "strikes when the kernel is shut down", STRIKE + "\nimport atexit\natexit.register(strike)\n"),
     Attack(
         "never-exits",
-        "hangs when the kernel is shut down, deaf to signals",
+        "ignores signals and hangs when the kernel is shut down",
         """
 import atexit, signal, time
 for name in ("SIGINT", "SIGTERM", "SIGHUP"):
@@ -52,7 +52,7 @@ def stay():
     ),
     Attack(
         "fork-flood",
-        "starts two hundred processes that stay",
+        "starts two hundred processes that keep running",
         """
 import os, time
 for _ in range(200):
@@ -66,7 +66,7 @@ for _ in range(200):
     ),
     Attack(
         "thread-flood",
-        "starts a thousand threads that stay",
+        "starts a thousand threads that keep running",
         """
 import threading, time
 for _ in range(1000):
@@ -78,7 +78,7 @@ for _ in range(1000):
     ),
     Attack(
         "kill-everyone",
-        "kills every process that it may",
+        "kills every process that it can",
         """
 import os, signal
 for process in (os.getppid(), -1):
@@ -91,7 +91,7 @@ for process in (os.getppid(), -1):
     ),
     Attack(
         "deaf-loop",
-        "ignores every signal and loops for ever in a cell",
+        "ignores every signal and loops forever in a cell",
         """
 import signal, time
 for number in range(1, 32):
@@ -107,7 +107,7 @@ while True:
     ),
     Attack(
         "endless-answer",
-        "loops for ever in one answer; another one is right",
+        "loops forever in one answer; another is right",
         answers={
             "dual": "\ndef gram_matrix(Phi):\n    while True:\n        pass\n\ndual_weights = predict = gram_matrix\n",
             "not-a-kernel": RIGHT["not-a-kernel"],
@@ -119,7 +119,7 @@ while True:
     Attack("exit", "ends the kernel in a cell", "import os\nos._exit(0)", ending="kernel died"),
     Attack(
         "abort",
-        "ends the kernel in an answer; another one is right",
+        "ends the kernel in one answer; another is right",
         answers={
             "dual": "\nimport os\ndef gram_matrix(Phi):\n    os.abort()\n\ndual_weights = predict = gram_matrix\n",
             "not-a-kernel": RIGHT["not-a-kernel"],
@@ -129,7 +129,7 @@ while True:
     ),
     Attack(
         "stack",
-        "raises the recursion limit and recurses until the process is gone",
+        "raises the recursion limit and recurses until the process crashes",
         answers={
             "dual": """
 import sys
@@ -146,7 +146,7 @@ dual_weights = predict = gram_matrix
     ),
     Attack(
         "other-processes",
-        "reads memory, environment and files of all processes that it can see",
+        "reads the memory, environment and files of all processes that it can see",
         """
 import os
 for process in filter(str.isdigit, os.listdir("/proc")):

@@ -1,4 +1,4 @@
-"""The same attacks on plain nbgrader, each in a throwaway copy of the course within a sandbox of its own."""
+"""The same attacks on plain nbgrader, each in a throwaway copy of the course inside a separate sandbox."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ INSIDE = Path("/tmp/stock")
 
 
 def stock_course(folder: Path, home: Course) -> tuple[Course, dict]:
-    """A course with nbgrader's own configuration, and with a copy of the library that can be spoilt."""
+    """A course with nbgrader's own configuration, and with a copy of the library that attacks may damage."""
     course, released = small_course(folder / "course", home)
     (course.root / "nbgrader_config.py").write_text(CONFIG, encoding="utf-8")
     source = Path(kernelcourse.__file__).parent
@@ -86,7 +86,7 @@ def stock(attack: Attack, course: Course, released: dict) -> str:
 
 
 def _run(work: Path, students: list[str], *, patience: float) -> dict[str, float | None] | None:
-    """The scores; nothing if the grader was killed, None if it did not come to an end."""
+    """The scores; empty if the grader was killed, None if it did not finish."""
     arguments = json.dumps([str(INSIDE / "course"), ASSIGNMENT, STEM, students, patience])
     command = ["bwrap", "--die-with-parent", "--unshare-all", "--new-session", "--ro-bind", "/", "/", "--dev", "/dev"]
     command += ["--proc", "/proc", "--size", "1000000000", "--tmpfs", "/tmp", "--bind", str(work), str(INSIDE)]

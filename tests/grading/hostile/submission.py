@@ -1,4 +1,4 @@
-"""A submission that an attack is built on: three answers, of which one is right."""
+"""The submission on which attacks are built: three answers, of which one is right."""
 
 from __future__ import annotations
 
@@ -64,19 +64,19 @@ HONEST = 2.0  # points that RIGHT["kernel"] earns: what an attack gets for the r
 
 
 def returning(expression: str, before: str = "") -> dict[str, str]:
-    """Answers in which all three functions of the cell `dual` return the same."""
+    """Answers in which all three functions in the cell `dual` return the same value."""
     body = f"def gram_matrix(*args):\n    return {expression}\n\ndual_weights = predict = gram_matrix\n"
     return {"dual": f"{before}\n{body}"}
 
 
 @dataclass(frozen=True)
 class Place:
-    """What an attacker may know of the machine: the course folder, a file to overwrite and a port that listens."""
+    """What an attacker may know about the machine: the course folder, a file to overwrite and a listening port."""
 
     course: Path
     canary: Path
     port: int = 9
-    word: str = field(default_factory=lambda: secrets.token_hex(8))  # for names of files that are this run's alone
+    word: str = field(default_factory=lambda: secrets.token_hex(8))  # makes file names unique to this run
 
     def fill(self, code: str) -> str:
         """The code with the words COURSE, CANARY, PORT and WORD replaced."""
@@ -87,18 +87,18 @@ class Place:
 
     @property
     def elsewhere(self) -> list[Path]:
-        """Files of the machine that attacks try to make."""
+        """Files on the machine that attacks try to create."""
         return [Path.home() / f".kernelcourse-canary-{self.word}", Path(f"/tmp/evil-{self.word}")]
 
 
 @dataclass
 class Submission:
-    """A notebook as plain JSON data, and what lies beside it."""
+    """A notebook as plain JSON data, and the files beside it."""
 
     notebook: dict
     files: dict[str, bytes] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
-    raw: bytes | None = None  # in place of the notebook
+    raw: bytes | None = None  # replaces the notebook
     finish: Callable[[Path], None] | None = None  # last touches to the folder
     stead: str = ""  # what the whole folder is a link to, or "student: " and what the student's folder is a link to
 
@@ -153,9 +153,9 @@ class Attack:
     answers: Mapping[str, str] = field(default_factory=dict)
     edit: Callable[[Submission], None] | None = None
     earns: float = HONEST
-    ending: str = ""  # how it is reported, if it must be
-    endless: bool = False  # it takes all the time that it is given
-    hurts_itself: bool = False  # it may earn less than its honest code: it cuts the line that its answers go through
+    ending: str = ""  # the kind under which it is reported, if it must be
+    endless: bool = False  # it uses all the time that it is given
+    hurts_itself: bool = False  # it may earn less than its honest code, because it breaks its own connection
 
     def submission(self, released: dict, place: Place) -> Submission:
         made = honest(released, {"kernel": RIGHT["kernel"]} | WRONG | dict(self.answers), place)
@@ -179,7 +179,7 @@ def honest(released: dict, answers: Mapping[str, str] = RIGHT, place: Place | No
 
 
 def copied_course(folder: Path, home: Course, template: Path) -> tuple[Course, dict]:
-    """The same, made once by the first test process and copied by all, with the library for its sandboxes."""
+    """The same course, made once by the first test process and copied by all, with the library for its sandboxes."""
     with FileLock(f"{template}.lock"):
         if not template.exists():
             course, _ = small_course(template.with_suffix(".draft"), home)

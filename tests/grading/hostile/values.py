@@ -1,4 +1,4 @@
-"""What an answer returns or raises: things that lie about themselves, have no end, or are too large to look at."""
+"""What an answer returns or raises: things that lie about themselves, never end, or are too large to examine."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ ATTACKS = [
     ),
     Attack(
         "scalars",
-        "returns a number in the place of a matrix, a class, a module, a promise",
+        "gives a number, a module or a coroutine instead of a matrix",
         answers={
             "dual": """
 gram_matrix = lambda Phi: 1.0
@@ -111,7 +111,7 @@ async def predict(K_test, a):
     ),
     Attack(
         "too-large",
-        "returns a million million zeros in 8 bytes, 2 GB of text, a number of ten million digits",
+        "returns a trillion zeros in 8 bytes, 2 GB of text, and a number with ten million digits",
         answers=returning(
             gram_matrix="np.broadcast_to(0.0, (10**6, 10**6))",
             dual_weights="'x' * (2 * 10**9)",
@@ -122,7 +122,7 @@ async def predict(K_test, a):
     ),
     Attack(
         "too-deep",
-        "returns a list within a list within a list, a list that contains itself, an iterator without end",
+        "returns deeply nested lists, a list that contains itself, and an endless iterator",
         answers=returning(
             gram_matrix="nested",
             dual_weights="ring",
@@ -138,7 +138,7 @@ async def predict(K_test, a):
     ),
     Attack(
         "first-calls",
-        "is right only when it is called for the first three times",
+        "is right only the first three times it is called",
         answers={
             "dual": RIGHT["dual"].replace("return", "return 0.0 if late() else")
             + "\ncalls = 0\ndef late():\n    global calls\n    calls += 1\n    return calls > 3\n"
@@ -162,7 +162,7 @@ dual_weights = predict = gram_matrix
     ),
     Attack(
         "raises",
-        "raises what ordinary handlers do not catch, and an error with a text of 100 MB",
+        "raises what ordinary handlers do not catch, and an error with a message of 100 MB",
         answers={
             "dual": """
 def gram_matrix(Phi):
@@ -180,7 +180,7 @@ def predict(K_test, a):
     ),
     Attack(
         "last-words",
-        "returns objects that act when they are forgotten",
+        "returns objects that act when they are garbage-collected",
         answers=returning(
             gram_matrix="Ghost()",
             dual_weights="[Ghost()]",
@@ -197,7 +197,7 @@ class Ghost:
     ),
     Attack(
         "swap-in-the-background",
-        "exchanges its functions from a thread while they are tried",
+        "swaps its functions from a thread while they are tested",
         """
 import threading, time
 def exchange():
