@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import threading
 
 import numpy as np
 import pytest
@@ -58,6 +59,22 @@ def pytest_collection_modifyitems(config, items):
 
     config.hook.pytest_deselected(items=[item for item in items if twice(item)])
     items[:] = [item for item in items if not twice(item)]
+    late = {item.path for item in items if needs_book(item)}
+    items.sort(key=lambda item: item.path in late)
+
+
+def needs_book(item):
+    return "html" in getattr(item, "fixturenames", ())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def book_beside_the_tests(request, tmp_path_factory):
+    """Build the book, which takes minutes, while the tests run that do not need it: they come first."""
+    from tests.book.conftest import build_book
+
+    first = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"
+    if first and any(map(needs_book, request.session.items)):
+        threading.Thread(target=build_book, args=[tmp_path_factory.getbasetemp()], daemon=True).start()
 
 
 @pytest.fixture

@@ -24,10 +24,8 @@ def build():
     return run_build
 
 
-@pytest.fixture(scope="session")
-def html(tmp_path_factory) -> Path:
-    """A copy of the whole book, built or updated once per test run, which a later `make book` does not touch."""
-    base = tmp_path_factory.getbasetemp()
+def build_book(base: Path) -> Path:
+    """The whole book, built or brought up to date once a test run: a copy, which a later `make book` does not touch."""
     copy = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "book"
     failed = copy.with_suffix(".failed")
     with FileLock(f"{copy}.lock"):
@@ -37,3 +35,8 @@ def html(tmp_path_factory) -> Path:
                 failed.write_text(f"{done.stdout[-2000:]}\n{done.stderr[-6000:]}", encoding="utf-8")
     assert not failed.exists(), f"the book does not build:\n{failed.read_text(encoding='utf-8')}"
     return copy
+
+
+@pytest.fixture(scope="session")
+def html(tmp_path_factory) -> Path:
+    return build_book(tmp_path_factory.getbasetemp())
