@@ -14,7 +14,7 @@ from kernelcourse.seam import accelerates, always, definition, engine
 
 @pytest.fixture
 def twice(monkeypatch):
-    """A definition whose twin handles even numbers, and records that it was called."""
+    """A definition whose twin handles even numbers; the twin records that it was called."""
     seam.import_engine()  # once, into the table that stays
     monkeypatch.setattr(seam, "twins", dict(seam.twins))
 

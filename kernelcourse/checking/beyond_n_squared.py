@@ -389,7 +389,7 @@ PIECES = (
             ),
             Mistake(
                 mean_not_subtracted,
-                "This is E[c²] for c = cos ωᵀδ, over m/2. The variance is E[c²] − (E[c])², and E[c] = k(δ).",
+                "This is E[c²] divided by m/2, where c = cos ωᵀδ. The variance is E[c²] − (E[c])², and E[c] = k(δ).",
             ),
         ],
         tolerance=1e-12,

@@ -274,7 +274,7 @@ PIECES = (
         [
             Mistake(
                 powers_of_d,
-                "This is d^p, the order of growth. It counts x₁x₂ and x₂x₁ twice and misses the lower degrees; the "
+                "This is d^p, the order of growth. It counts x₁x₂ twice and misses the lower degrees; the "
                 "exact number is the binomial coefficient 'd + p choose p'.",
             ),
             Mistake(

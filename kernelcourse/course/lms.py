@@ -5,7 +5,7 @@ assignment, and a first row with the points possible. It finds a student by the 
 `lms_user_id`), else by the login (nbgrader's student id), else by the name; and an assignment by its title.
 
 Moodle reads what its grade export writes: columns of the profile, then `Assignment: … (Real)` and `(Feedback)`. Its
-import asks which column names the student (ID number or e-mail address) and to which item the grades belong.
+import asks which column identifies the student (ID number or e-mail address) and to which item the grades belong.
 
 We write them ourselves, because `nbgrader export` writes one flat file, and canvasapi needs the network and a token.
 """

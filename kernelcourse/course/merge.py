@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class GradebookLocked(CourseError):
-    """Another program keeps the gradebook locked."""
+    """Another program has locked the gradebook."""
 
 
 def result_folder(course: Course, assignment: str, student: str) -> Path:
@@ -317,7 +317,7 @@ def patiently(action: Callable[[], T]) -> T:
 
 
 def seconds_late(submission: Any) -> float:
-    """How late a submission arrived, extension included; nbgrader's own method fails if there is no due date."""
+    """How late a submission arrived, allowing for extensions; nbgrader's own method fails if there is no due date."""
     due = submission.assignment.duedate
     if due is None or submission.timestamp is None:
         return 0.0

@@ -111,8 +111,8 @@ def _with_definitions(claim: Claim, path: Path, references: set[str]) -> str:
         name = waiting.pop()
         if name in references:
             raise CourseError(
-                f"{path.name}: what verifies the claim {claim.name} uses the reference {name}, whose code students "
-                "would get with it: write it without"
+                f"{path.name}: the function that verifies the claim {claim.name} uses the reference {name}, so "
+                "students would get the reference's code: rewrite it without the reference"
             )
         if name in where and where[name] not in needed:
             needed.add(where[name])

@@ -350,7 +350,7 @@ class _Layout:
         return cell.text if ours.cell_type == "code" or cell.text == ours.source else without_markup(cell.text)
 
     def find(self, cell: Cell, place: int) -> int | None:
-        """The released cell of which a submitted cell is a copy.
+        """The released cell that a submitted cell was copied from.
 
         A cell that is not graded is recognised by its text, and only where it belongs: elsewhere it counts as added.
         """

@@ -76,7 +76,7 @@ def compare(
     repeats: int = 7,
     note: str = "",
 ) -> Row:
-    """Time both in turns, after one run of each that does not count."""
+    """Time the two alternately, after one run of each that does not count."""
     ours(), peer()
     pairs = [(undisturbed(ours), undisturbed(peer)) for _ in range(repeats)]
     mine, theirs = zip(*pairs, strict=True)

@@ -25,7 +25,7 @@ def build():
 
 
 def build_book(base: Path) -> Path:
-    """The whole book, built or brought up to date once a test run: a copy, which a later `make book` does not touch."""
+    """A copy of the whole book, built or updated once per test run, which a later `make book` does not touch."""
     copy = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "book"
     failed = copy.with_suffix(".failed")
     with FileLock(f"{copy}.lock"):

@@ -322,7 +322,7 @@ def vscode(made):
 
 
 def without_metadata(made):
-    """Save it as some editors do: everything that names the cells is gone."""
+    """Save it as some editors do: without any identifiers of the cells."""
     made.notebook["nbformat_minor"] = 2
     for cell in made.cells:
         cell.pop("id")

@@ -47,7 +47,7 @@ RENAMED = re.sub(r"\w+", lambda found: NAMES.get(found[0], found[0]), COPIED).re
 
 
 def record(name, mistake=None, problem=""):
-    """The grader's record of a piece, which is wrong if a mistake is named."""
+    """The grader's record of a piece; the piece is wrong if a mistake is named."""
     piece = PIECES[name]
     hints = {entry.name: entry.hint for entry in piece.mistakes}
     earned = piece.points if mistake is None else 0

@@ -88,7 +88,7 @@ class Mutant:
 
     @property
     def name(self):
-        """Its identifier from run to run, while its module stays the same."""
+        """An identifier that stays the same from run to run, as long as the module does."""
         return hashlib.sha256(repr((self.digest, self.lines, *self.key)).encode()).hexdigest()[:16]
 
     @property

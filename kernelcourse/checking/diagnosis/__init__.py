@@ -1,4 +1,4 @@
-"""Explain why an answer is wrong by what it does.
+"""Explain why an answer is wrong, from what it does.
 
 Every sentence states a fact that was checked on all public inputs: a change to the reference that gives exactly the
 student's results, a change to the student's own code that makes it right, what the wrong and the right results have in
