@@ -32,7 +32,7 @@ _GRACE = 5.0  # seconds in which a hanging process can write its position
 
 @dataclass(frozen=True)
 class Ran:
-    """The outcome of a cell: its outputs and, if it killed the kernel, a sentence about that, with the line if known."""
+    """The outcome of a cell: its outputs and, if it killed the kernel, a sentence about it, with the line if known."""
 
     outputs: list[Any] = field(default_factory=list)
     trouble: str = ""
