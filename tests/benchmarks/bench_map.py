@@ -40,6 +40,7 @@ FOUND = harness.RESULTS / "map.json"
 SECONDS, MOST = 0.7, 11  # for the turns of one cell, and the largest number of turns; there are at least three
 LONG = 5.0  # seconds of both sides together beyond which one turn is enough
 PEAKS = Path("/proc/self/clear_refs")  # on Linux: resets the peak
+LITTLE = 2.0**23  # bytes
 WAYS: dict[str, dict[str, Any]] = {
     "as installed": {"compiled": True},
     "1 thread": {"compiled": True, "threads": 1},
@@ -133,8 +134,9 @@ def peak(name: str, parameters: Parameters, side: str) -> float:
 
 
 def memory_ratio(job: Job, parameters: Parameters) -> float:
+    """Our peak over the peer's; less than `LITTLE` counts as `LITTLE`, because a process reuses what it has freed."""
     ours, peer = (in_a_new_process("peak", job, parameters, side) for side in ("ours", "peer"))
-    return ours / max(peer, 1.0)
+    return max(ours, LITTLE) / max(peer, LITTLE)
 
 
 # ---------------------------------------------------------------- the run
