@@ -21,9 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import validation
 from .validation import Array
 
-__all__ = [
-    "block_diagram", "decision_regions", "gram_heatmap", "loglog_times", "name_lines", "slope",
-]  # fmt: skip
+__all__ = ["block_diagram", "decision_regions", "gram_heatmap", "loglog_times", "name_lines", "slope"]
 
 Function = Callable[[Array], ArrayLike]
 Style = dict[str, Any]

@@ -85,7 +85,7 @@ def fresh(estimator: Any, **params: Any) -> Any:
 
 
 def cross_validate(estimator: Any, X: Any, y: Any, folds: Iterable[Split], metric: Metric | None = None) -> Array:
-    """Fit on each split's training points and score the held-out ones by `metric(y, prediction)`, or else by `score`.
+    """Fit on each split's training points and score the others with `metric(y, prediction)` or, without it, `score`.
 
     >>> from kernelcourse.estimators import Ridge
     >>> X = np.arange(6.0)[:, None]
@@ -106,7 +106,7 @@ def cross_validate(estimator: Any, X: Any, y: Any, folds: Iterable[Split], metri
 def _indexable(X: Any) -> Any:
     """The points as an array or a list, from which rows can be taken."""
     if hasattr(X, "toarray"):
-        numeric(X, "X")  # whose error says what to do with a sparse matrix
+        numeric(X, "X")  # its error says what to do with a sparse matrix
     return list(X) if isinstance(X, (list, tuple)) else np.asarray(X)
 
 
@@ -140,7 +140,7 @@ def grid_search(
     """Try every combination of `grid` by cross-validation and keep the one with the best mean (lecture K12).
 
     Keys name parameters of the estimator, including those of its kernel, such as `kernel__sigma`. The estimator's own
-    score and `accuracy` are maximised, `mean_squared_error` minimised; for any other `metric` set `larger_is_better`.
+    score and `accuracy` are maximised, `mean_squared_error` minimised; for any other `metric`, set `larger_is_better`.
 
     >>> from kernelcourse.estimators import KernelRidge
     >>> X = np.linspace(0, 6, 30)[:, None]

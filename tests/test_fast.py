@@ -160,7 +160,8 @@ assert fast.compiled(1e9) is not None and "numba" in sys.modules
 
 def test_jobs_on_fewer_than_a_thousand_points_do_not_wait_for_the_compiler():
     code = """
-import sys, numpy as np, kernelcourse as kc
+import os, sys, numpy as np, kernelcourse as kc
+os.environ.pop("KERNELCOURSE_FAST", None)
 rng = np.random.default_rng(0)
 X = rng.normal(size=(800, 3))
 y = np.where(X[:, 0] > 0, 1, -1)
@@ -171,17 +172,46 @@ for model in (kc.KernelRidge, kc.KernelSVM, kc.KernelPerceptron, kc.KernelLogist
 kc.logistic_sgd(K, y > 0, step=0.1, steps=2000, rng=0)
 kc.svm_sgd(K, y, lam=0.01, steps=2000, rng=0)
 assert "numba" not in sys.modules
-for _ in range(60):  # a program that goes on gets the loops
+for _ in range(250):  # a program that goes on gets the loops
     kc.Gaussian(1.0)(X)
 assert "numba" in sys.modules
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_large_jobs_are_compiled_at_once():
+def test_loops_are_loaded_once_they_save_more_time_than_loading_takes():
     code = """
-import sys, numpy as np, kernelcourse as kc
-kc.Gaussian(1.0)(np.zeros((1001, 2)))
+import os, sys, numpy as np, kernelcourse as kc
+os.environ.pop("KERNELCOURSE_FAST", None)
+X, y = np.random.default_rng(0).normal(size=(1001, 2)), np.arange(1001) % 2
+kc.KernelSVM(kc.Gaussian(1.0), lam=0.1).fit(X, y)
+kc.NystromLogisticRegression(kc.Gaussian(1.0), m=60).fit(np.tile(X, (10, 1)), np.tile(y, 10))
+assert "numba" not in sys.modules
+kc.logistic_sgd(np.eye(1001), y, step=0.1, steps=140_000, rng=0)  # one large job is enough
+assert "numba" in sys.modules
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("job", "calls"),
+    [
+        ("kc.logistic_sgd(K, y, step=0.1, steps=50_000, rng=0)", 5),
+        ("kc.kernel_perceptron(np.tile(K, (4, 4)), rng.choice([-1.0, 1.0], 800), max_epochs=160)", 1),
+        ("kc.KernelSVM(kc.Gaussian(1.0), lam=2.5e-5).fit(X, y)", 100),
+    ],
+    ids=["stochastic steps", "epochs of the perceptron", "steps of the SVM"],
+)
+def test_many_short_steps_are_as_good_a_reason_as_a_few_long_ones(job, calls):
+    """The time of a short step is that of its numpy calls, so its numbers alone would not lead to the loops."""
+    code = f"""
+import os, sys, numpy as np, kernelcourse as kc
+os.environ.pop("KERNELCOURSE_FAST", None)
+rng = np.random.default_rng(0)
+X = rng.normal(size=(200, 5))
+K, y = kc.Gaussian(1.0).formula(X, X), (X[:, 0] + rng.normal(size=200) > 0).astype(int)
+for _ in range({calls}):
+    {job}
 assert "numba" in sys.modules
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

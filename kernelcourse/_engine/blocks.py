@@ -11,43 +11,70 @@ from numpy.typing import NDArray
 from ..algorithms import neighbors
 from ..estimators import classifiers
 from ..kernels.kernel import Kernel
+from ..kernels.vectors import squared_norms
 from ..scaling import blocks
 from ..seam import accelerates, always
 from ..validation import Array, slices
-from . import gram, threads
+from . import threads
 from .steps import first_of_rows, reached
 
+MOST_COLUMNS = 4  # with more, a tree compares most pairs of points
+WORTH_A_TREE = 250  # points per column
+PAIRS = 2**18  # of points, whose products are compared at a time: 2 MB
 CACHE = 6 * 2**20  # bytes of the processor's cache that a block of rows may take
 
 
 @accelerates(classifiers.nearest_points, rtol=0, atol=0)
 def nearest_points(X: Array, Z: Array, kappa: int, metric: str) -> NDArray[np.intp]:
-    """Compiled loops or matrix products, without a matrix of all distances; other metrics in slabs of rows.
+    """A tree or matrix products find all candidates, allowing for rounding; exact distances decide among these few.
 
-    The product finds all candidates, allowing for its rounding; exact distances then decide among these few.
+    Other metrics in slabs of rows.
     """
     if metric != "euclidean":
         from scipy.spatial.distance import cdist
 
         distances = (cdist(X[rows], Z, metric) for rows in threads.slabs(len(X), len(Z)))
         return np.concatenate([neighbors.nearest(D, kappa) for D in distances])
+    d = X.shape[1]
+    if d <= MOST_COLUMNS and (min(len(Z) // d, len(X)) >= WORTH_A_TREE or always()):
+        return _by_a_tree(X, Z, kappa)
+    return _among_all(X, Z, kappa)
+
+
+def _by_a_tree(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
+    """Ask for a few more points than needed; where the last of them is as near as the last one needed, try all."""
+    from scipy.spatial import cKDTree
+
+    places = np.arange(1, min(len(Z), kappa + 5) + 1)
+    distances, found = cKDTree(Z).query(X, k=places, workers=threads.threads())
+    found.sort(axis=1)  # so that equally near points stay in order
+    in_doubt = distances[:, -1] <= (1 + 1e-9) * distances[:, kappa - 1]
+    found[in_doubt] = 0
+    squares = sum((x[:, None] - z[found]) ** 2 for x, z in zip(X.T, Z.T, strict=True))
+    nearest = np.take_along_axis(found, np.argsort(squares, axis=1, kind="stable")[:, :kappa], axis=1)
+    if in_doubt.any():
+        nearest[in_doubt] = _among_all(X[in_doubt], Z, kappa)
+    return nearest
+
+
+def _among_all(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
     nearest = np.empty((len(X), kappa), dtype=np.intp)
-    if (loops := gram.loops_for(X, Z)) is not None:
-        gram.by_rows(loops.nearest_points, X, Z, nearest)
-        return nearest
-    mean = Z.mean(axis=0)
-    A, B = X - mean, Z - mean
-    a, b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
+    mean, b = Z.mean(axis=0), squared_norms(Z)
+    A, B = (X - mean, Z - mean) if 2 * mean @ mean > b.mean() else (X, Z)  # far from the origin, sums would cancel
+    a, b = squared_norms(A), squared_norms(B)
     slack = 1e-14 * X.shape[1] * (a + b.max())
-    A, B = np.column_stack([A, np.ones(len(A))]), np.column_stack([B, -b / 2])
-    for rows in threads.slabs(len(X), len(Z)):
-        S = A[rows] @ B.T  # half of |x|^2 - |x - z|^2
+
+    def work(rows: slice) -> None:
+        S = A[rows] @ B.T
+        S -= b / 2  # half of |x|^2 - |x - z|^2
         i, j = np.divmod(np.flatnonzero((reached(S, kappa) - slack[rows])[:, None] <= S), len(Z))
-        in_doubt = len(i) > kappa * len(S)  # or two values of a row are too close for their order to be certain
+        in_doubt = len(i) > kappa * len(S)  # too many candidates, or (below) two that are too close to order
         if not in_doubt:
             in_doubt = (np.diff(np.sort(S[i, j].reshape(-1, kappa), axis=1)) <= slack[rows, None]).any()
         keys = np.square(X[rows][i] - Z[j]).sum(axis=1) if in_doubt else -S[i, j]
         nearest[rows] = first_of_rows(i, j, keys, kappa)
+
+    threads.in_threads(work, threads.slabs(len(X), len(Z), PAIRS), len(X) * len(Z), products=True)
     return nearest
 
 

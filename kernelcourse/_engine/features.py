@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,34 +13,27 @@ from ..algorithms.newton import newton
 from ..linalg import cholesky, conjugate_gradients, triangular_solve
 from ..scaling import estimators
 from ..scaling.chunks import is_dask
+from ..scaling.maps import FourierFeatures
 from ..scaling.models import NewtonFit, feature_logistic, feature_svm
 from ..seam import accelerates
-from ..validation import Array, warn
+from ..validation import Array, slices, warn
 from .threads import Loops, compiled, in_rows, one_thread, side_by_side
 
-GAP = 1e-4  # the support vector machine's relative gap, less than the rounded hinge costs the definition
+GAP = 1e-4  # the support vector machine's relative gap, below the error of the definition's rounded hinge
 EPOCHS, LOOK = 400, 10  # most passes of coordinate descent, and passes between computations of the gap
 TOL, ROUNDS = 1e-10, 100  # as in `feature_logistic`
 
 
-@dataclass(frozen=True)
 class Stored:
     """A feature map whose prepared points are their features, already computed."""
 
-    features: Any
-
-    @property
-    def m(self) -> int:
-        return self.features.m
+    def __init__(self, features: Any) -> None:
+        self.m, self.penalty = features.m, features.penalty
 
     def prepare(self, Phi: Array) -> Array:
         return Phi
 
-    def rows(self, Phi: Array) -> Array:
-        return Phi
-
-    def penalty(self) -> Array:
-        return self.features.penalty()
+    rows = prepare
 
 
 @accelerates(estimators.fit_each)
@@ -52,7 +44,7 @@ def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: di
         return NotImplemented
     Phi = features(X)
     if model.solve is feature_svm:
-        loops = compiled(EPOCHS * n * features.m, n) if n >= 4 * features.m or n * n > room else None
+        loops = compiled(4 * n * n) if n >= 4 * features.m or n * n > room else None
         if loops is not None:
             return _coordinate_descent(loops, features, Phi, problems, options)
         if n * n <= room:
@@ -62,14 +54,17 @@ def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: di
     return [model.solve(Stored(features), Phi, targets, **options) for targets in problems]
 
 
-def _whitened(features: Any, Phi: Array) -> tuple[Array, Any]:
+def _whitened(features: Any, Phi: Array, *, overwrite: bool = False) -> tuple[Array, Any]:
     r"""Features $\Psi = \Phi L^{-\top}$ with $P = L L^\top$, whose penalty is the identity, and the map back to w."""
     P = features.penalty()
     if np.array_equal(P, np.eye(features.m)):  # as for random features
         return Phi, np.asarray
     with one_thread(features.m < 1000):
         L = cholesky(P)
-    return triangular_solve(L, Phi.T).T, partial(triangular_solve, L, transposed=True)
+    Psi = Phi if overwrite and Phi.flags.writeable else np.empty_like(Phi)
+    for rows in slices(len(Phi), 2 * features.m):
+        Psi[rows] = triangular_solve(L, Phi[rows].T).T
+    return Psi, partial(triangular_solve, L, transposed=True)
 
 
 def _dual_svms(features: Any, Phi: Array, problems: list[Any], lam: float) -> list[NewtonFit]:
@@ -107,13 +102,9 @@ def _coordinate_descent(
     return side_by_side([partial(solve, np.asarray(y, dtype=float)) for y in problems])
 
 
-def _by_columns(U: Array, V: Array) -> Array:
-    return np.einsum("ij,ij->j", U, V)
-
-
 def _logistic(features: Any, Phi: Array, problems: list[Any], ridge: float) -> list[NewtonFit]:
     """Solve all problems together, on an eighth of the points, then on all, in single precision; finish in double."""
-    Psi, unwhitened = _whitened(features, Phi)
+    Psi, unwhitened = _whitened(features, Phi, overwrite=True)
     single, Y, W, passes = Psi.astype(np.float32), np.column_stack(problems), np.zeros((features.m, len(problems))), 0
     with one_thread(Phi.size < 2**20):
         for A, tol, part in ((single[::8].copy(), 1e-2, 8), (single, 1e-4, 1), (Psi, TOL, 1)):
@@ -130,6 +121,7 @@ def _newton_cg(A: Any, rough: Any, Y: Array, ridge: float, W: Array, tol: float)
     The features `A` give the gradient; the `rough` ones are enough for a step. The last step is taken without a check.
     """
     Y, passes, share, last = Y.astype(A.dtype), 0, 0.1, np.zeros_like(W)  # signs, (n, k)
+    by_problem = partial(np.einsum, "ij,ij->j")
 
     def at(W: Array) -> tuple[float, Array, Array]:
         margins = Y * (A @ W.astype(A.dtype))
@@ -144,7 +136,7 @@ def _newton_cg(A: Any, rough: Any, Y: Array, ridge: float, W: Array, tol: float)
         def times(V: Array) -> Array:
             return rough.T @ (curvatures * (rough @ V.astype(rough.dtype))) + ridge * V
 
-        d, _ = conjugate_gradients(times, fall, iterations=4 * len(fall), tol=share, inner=_by_columns)
+        d, _ = conjugate_gradients(times, fall, iterations=4 * len(fall), tol=share, inner=by_problem)
         promise = float(np.vdot(fall, d))
         share = float(np.clip(np.sqrt(promise / objective), 1e-3, 0.1))  # coarse far from the solution, exact near it
         passes += 1
@@ -155,3 +147,14 @@ def _newton_cg(A: Any, rough: Any, Y: Array, ridge: float, W: Array, tol: float)
 
     W, (_, values, _), _ = newton(W, at, step, smallest=1e-6)
     return W + last, values, passes
+
+
+@accelerates(FourierFeatures.rows)
+def waves(features: FourierFeatures, P: Array) -> Array:
+    """Everything in one array."""
+    half = features.frequencies.shape[1]
+    waves = np.empty((len(P), 2 * half))
+    angles = np.matmul(P, features.frequencies, out=waves[:, :half])  # to be overwritten by the cosines
+    np.sin(angles, out=waves[:, half:])
+    np.cos(angles, out=angles)
+    return np.multiply(waves, half**-0.5, out=waves)

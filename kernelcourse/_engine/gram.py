@@ -14,7 +14,7 @@ from ..kernels.counts import CountKernel, entries
 from ..kernels.kernel import Kernel, is_ours
 from ..kernels.rules import Power
 from ..kernels.strings import gap_weighted
-from ..kernels.vectors import Gaussian, Laplacian, Polynomial, Radial
+from ..kernels.vectors import Gaussian, Laplacian, Matern, Polynomial, Radial, squared_norms
 from ..seam import accelerates, always
 from ..validation import Array, slices
 from . import threads as fast
@@ -55,10 +55,10 @@ def exponential(kernel: Gaussian | Laplacian, X: Array, Z: Array) -> Array:
         return NotImplemented
     factor, squared = exponent(kernel)
     if (loops := loops_for(X, Z)) is None:
-        found = _exp_of_products(X, Z, factor) if squared else None
-        return _filled(X, Z, _exp_of_distances(X, Z, factor, squared)) if found is None else found
+        found = _exp_of_products(X, Z, factor) if squared else NotImplemented
+        return _filled(X, Z, _exp_of_distances(X, Z, factor, squared)) if found is NotImplemented else found
     K = np.empty((len(X), len(Z)))
-    by_rows(loops.exp_of_distances, X, Z, K, Z is X, squared, factor)
+    by_rows(loops.exp_of_distances, X, Z, K, Z is X, squared, factor, np.empty(0))
     return K
 
 
@@ -66,6 +66,10 @@ def exponential(kernel: Gaussian | Laplacian, X: Array, Z: Array) -> Array:
 def radial(kernel: Radial, X: Array, Z: Array) -> Array:
     if not _suit_distances(X, Z):
         return NotImplemented
+    if type(kernel) is Matern and kernel.nu % 1 == 0.5 and (loops := loops_for(X, Z)) is not None:
+        K, factor = np.empty((len(X), len(Z))), -np.sqrt(2 * kernel.nu) / max(kernel.length, 1e-300)
+        by_rows(loops.exp_of_distances, X, Z, K, Z is X, True, factor, np.array(kernel._coefficients))
+        return K
     if is_ours(type(kernel).profile):
         tiles, whole = _distances(X, Z, "euclidean", kernel.profile), slice(len(X))
         return tiles(whole, whole) if Z is X and len(X) <= ROWS else _filled(X, Z, tiles)
@@ -111,9 +115,9 @@ def expand(kernel: Any, P: Any, Q: Any, a: Array, *, entries: int = 0) -> Array:
     """Sums of exponentials without the matrix, whatever `entries` allows; other kernels use the definition."""
     if type(kernel).formula not in (Gaussian.formula, Laplacian.formula) or not _suit_distances(P, Q):
         return NotImplemented
-    if (loops := loops_for(P, Q)) is None:
-        return NotImplemented
     factor, squared = exponent(kernel)
+    if (loops := loops_for(P, Q)) is None:
+        return _exp_of_products(P, Q, factor, a) if squared else NotImplemented
     columns = fast.in_rows(a.reshape(len(Q), -1).T)
     sums = np.zeros((len(P), len(columns)))
     by_rows(loops.weighted_exp_of_distances, P, Q, columns, sums, squared, factor)
@@ -138,26 +142,35 @@ def _three_terms(X: Array, Z: Array, factor: float) -> tuple[Array, Array, Array
     None if rounding could reach 1e-10 in the exponent.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = X.mean(axis=0)  # a shift changes no distance, but far from the origin the three terms nearly cancel
-        A = X - mean
-        B = A if Z is X else Z - mean
-        a, b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
-        rounding = np.finfo(float).eps * (a.max() + b.max())
-    return (A, B, factor * a, factor * b) if rounding * -factor < 0.5e-10 else None
+        for centred in (False, True) if X.shape[1] > MOST_COLUMNS else (True,):
+            # A shift changes no distance, but far from the origin the three terms nearly cancel.
+            A = X - X.mean(axis=0) if centred else X
+            B = A if Z is X else Z - X.mean(axis=0) if centred else Z
+            a, b = squared_norms(A), squared_norms(B)
+            if np.finfo(float).eps * (a.max() + b.max()) * -factor < 0.5e-10:
+                return A, B, factor * a, factor * b
+    return None
 
 
-def _exp_of_products(X: Array, Z: Array, factor: float) -> Array | None:
-    """A product and a compiled exp in slabs of rows; None for few points or columns, or if terms would cancel."""
+def _exp_of_products(X: Array, Z: Array, factor: float, weights: Array | None = None) -> Array:
+    """A product and a compiled exp in slabs of rows; with weights, the matrix times these, without the matrix.
+
+    It declines few points or columns, and terms that would cancel.
+    """
     if X.shape[1] <= MOST_COLUMNS:
-        return None
+        return NotImplemented
     if (loops := fast.compiled(len(X) * len(Z))) is None or (terms := _three_terms(X, Z, factor)) is None:
-        return None
-    (A, B, a, b), n, symmetric = terms, len(X), Z is X
-    A, B_T = -2 * factor * A, np.ascontiguousarray(B.T)
-    K = np.empty((n, len(Z)))
+        return NotImplemented
+    (A, B, a, b), n, symmetric = terms, len(X), Z is X and weights is None
+    K = np.empty((n, len(Z)) if weights is None else (n, *weights.shape[1:]))
 
     def work(rows: slice) -> None:
-        loops.exp_of_products(A[rows] @ B_T[:, rows.start if symmetric else 0 :], a, b, K, rows.start, symmetric)
+        G = (-2 * factor * A[rows]) @ B[rows.start if symmetric else 0 :].T
+        if weights is None:
+            loops.exp_of_products(G, a, b, K, rows.start, symmetric)
+        else:
+            loops.exp_of_products(G, a[rows], b, G, 0, False)
+            K[rows] = G @ weights
 
     fast.in_threads(work, slices(n, SLAB_ROWS), n * len(Z), products=True)
     return K
@@ -170,10 +183,9 @@ def _exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Tiles
         metric = "sqeuclidean" if squared else "cityblock"
         return _distances(X, Z, metric, lambda D: np.exp(np.multiply(D, factor, out=D), out=D))
     A, B, a, b = terms
-    A, B_T = -2 * factor * A, np.ascontiguousarray(B.T)
 
     def values(rows: slice, columns: slice) -> Array:
-        D = A[rows] @ B_T[:, columns]
+        D = (-2 * factor * A[rows]) @ B[columns].T
         D += b[columns]
         D += a[rows, None]
         np.minimum(D, 0, out=D)

@@ -3,7 +3,7 @@
 They release the GIL, so that threads can share a job. numba keeps the compiled code on disk.
 """
 
-from math import exp, factorial, log
+from math import exp, factorial, log, sqrt
 
 import numpy as np
 from numba import njit
@@ -25,6 +25,7 @@ _series = Polynomial([1 / factorial(j + 3) for j in range(20)])
 _q = Chebyshev.interpolate(_series, 8, [-log(2) / 2, log(2) / 2])
 C3, C4, C5, C6, C7, C8, C9, C10, C11 = map(float, _q.convert(kind=Polynomial).coef)
 
+NONE = np.empty(0)  # coefficients
 LANES = 32  # numbers that a search for the maximum compares in parallel
 
 # Products and sums may be fused, nothing else: `TO_WHOLE` relies on the order of operations.
@@ -70,7 +71,7 @@ def exp_in_place(x, n, factor):
 
 
 @loop
-def exp_of_distances_to_one(point, Z_T, left, columns, squared, factor, x):
+def exp_of_distances_to_one(point, Z_T, left, columns, squared, factor, coefficients, x):
     """One row of the matrix, for `columns` columns of Z_T from `left` on, into x; two terms of a distance at a time."""
     d = len(point)
     for j in range(columns):
@@ -87,14 +88,27 @@ def exp_of_distances_to_one(point, Z_T, left, columns, squared, factor, x):
         z, z_k = Z_T[d - 1, left : left + columns], point[d - 1]
         for j in range(columns):
             x[j] += (z_k - z[j]) * (z_k - z[j]) if squared else abs(z_k - z[j])
-    exp_in_place(x, columns, factor)
+    if len(coefficients) == 0:
+        exp_in_place(x, columns, factor)
+        return
+    s = np.empty(columns)
+    for j in range(columns):
+        s[j] = min(-factor * sqrt(x[j]), 800.0)
+        x[j] = -s[j]
+    exp_in_place(x, columns, 1.0)
+    for j in range(columns):
+        p = 0.0
+        for k in range(len(coefficients) - 1, -1, -1):
+            p = p * s[j] + coefficients[k]
+        x[j] *= p
 
 
 @loop
-def exp_of_distances(X, Z_T, first, last, K, symmetric, squared, factor):
+def exp_of_distances(X, Z_T, first, last, K, symmetric, squared, factor, coefficients):
     r"""$K_{ij} = \exp(\text{factor} \sum_k |x_{ik} - z_{jk}|^p)$ with p = 2 or 1, for the rows from first to last.
 
-    For a symmetric matrix, only the tiles on and right of the diagonal are computed; each is also stored transposed.
+    With coefficients, it is $e^{-s}$ times their polynomial in $s = -\text{factor} \lVert x_i - z_j\rVert$. For a
+    symmetric matrix, only the tiles on and right of the diagonal are computed; each is also stored transposed.
     """
     m = K.shape[1]
     tile = np.empty((ROWS, COLUMNS))  # aligned, unlike some rows of K
@@ -105,7 +119,7 @@ def exp_of_distances(X, Z_T, first, last, K, symmetric, squared, factor):
             columns = min(COLUMNS, m - left)
             for i in range(rows):
                 x, row = tile[i if symmetric else 0], K[top + i, left : left + columns]
-                exp_of_distances_to_one(X[top + i], Z_T, left, columns, squared, factor, x)
+                exp_of_distances_to_one(X[top + i], Z_T, left, columns, squared, factor, coefficients, x)
                 for j in range(columns):
                     row[j] = x[j]
             if symmetric:
@@ -128,7 +142,7 @@ def weighted_exp_of_distances(X, Z_T, first, last, weights, sums, squared, facto
         for left in range(0, m, COLUMNS):
             columns = min(COLUMNS, m - left)
             for i in range(top, min(top + ROWS, last)):
-                exp_of_distances_to_one(X[i], Z_T, left, columns, squared, factor, x)
+                exp_of_distances_to_one(X[i], Z_T, left, columns, squared, factor, NONE, x)
                 for c in range(len(weights)):
                     sums[i, c] += dot(x[:columns], weights[c, left : left + columns])
 
@@ -158,37 +172,6 @@ def exp_of_products(G, a, b, K, top, symmetric):
                 row = K[left + j, top : top + rows]
                 for i in range(min(j, rows)):
                     row[i] = G[i, j]
-
-
-@loop
-def nearest_points(X, Z_T, first, last, nearest):
-    """The columns of Z_T that are closest to each row of X, the closest first; ties go to the first column."""
-    d, m = Z_T.shape
-    kappa = nearest.shape[1]
-    x, closest = np.empty(COLUMNS), np.empty((ROWS, kappa))
-    for top in range(first, last, ROWS):
-        closest[:] = np.inf
-        for left in range(0, m, COLUMNS):
-            columns = min(COLUMNS, m - left)
-            for i in range(top, min(top + ROWS, last)):
-                for j in range(columns):
-                    x[j] = 0.0
-                for k in range(d):
-                    z, x_k = Z_T[k, left : left + columns], X[i, k]
-                    for j in range(columns):
-                        x[j] += (x_k - z[j]) * (x_k - z[j])
-                best, worst, found = closest[i - top], closest[i - top, -1], 0
-                for j in range(columns):
-                    found += x[j] < worst
-                if found == 0:
-                    continue  # the usual case once the nearest points are found
-                for j in range(columns):
-                    if x[j] < best[-1]:
-                        s = kappa - 1
-                        while s > 0 and x[j] < best[s - 1]:
-                            best[s], nearest[i, s] = best[s - 1], nearest[i, s - 1]
-                            s -= 1
-                        best[s], nearest[i, s] = x[j], left + j
 
 
 @overload(steps.add_multiple, jit_options={"fastmath": {"contract"}})
@@ -241,7 +224,7 @@ def row_of(source, i):
     if not there[i]:
         there[i] = True
         if len(K) == 0:
-            exp_of_distances_to_one(Z_T[:, i].copy(), Z_T, 0, n, squared, factor, row)
+            exp_of_distances_to_one(Z_T[:, i].copy(), Z_T, 0, n, squared, factor, NONE, row)
         else:
             whole = K[rows[i]]
             for j in range(n):
@@ -296,7 +279,7 @@ def pair_steps(source, diag, lo, hi, c, r, steps, tol):
         j = first_largest(gain, lanes)
         if gain[j] == 0 or c[i] == hi[i]:
             return step
-        if r_i - r[j] <= tol and r_i - least(r, down) <= tol:
+        if r_i - r[j] <= tol and r_i - np.where(down > 0.0, r, np.inf).min() <= tol:
             return step
         row_j, room_i, room_j = row_of(source, j), hi[i] - c[i], c[j] - lo[j]
         delta = min((r_i - r[j]) / max(floor, k_ii + diag[j] - 2 * row_i[j]), room_i, room_j)
@@ -309,16 +292,6 @@ def pair_steps(source, diag, lo, hi, c, r, steps, tol):
             r[k] -= delta * (row_i[k] - row_j[k])
             gain[k] = r[k] + up[k]
     return steps
-
-
-@loop
-def least(r, down):
-    """The smallest residual among the coefficients that can go down."""
-    lowest = np.inf
-    for k in range(len(r)):
-        if down[k] > 0.0 and r[k] < lowest:
-            lowest = r[k]
-    return lowest
 
 
 @loop

@@ -57,8 +57,8 @@ def _reflected(reflections: Array, tau: Array, B: Array, trans: str) -> Array:
 def solved_path(K: Array, y: Array, lams: Array, **options: Any) -> list[svm.SVMFit]:
     """The SVM for many `lams`, in the order given, solved from the largest down.
 
-    Coefficients at the old C start at the new C, the others where they were. Most points stay there from one lam to the
-    next, so a solution costs less than one from scratch.
+    Coefficients at the old C start at the new C, the others where they were. Most of those at a bound stay
+    there, so a solution costs less than one from scratch.
     """
     fits: dict[int, svm.SVMFit] = {}
     alpha = None

@@ -16,7 +16,7 @@ from ..algorithms import logistic, neighbors, perceptron, svm
 from ..seam import accelerates, always
 from ..validation import Array
 from .linalg import add_multiple
-from .threads import compiled, in_rows
+from .threads import CALL, compiled, in_rows
 
 BLOCK = 64  # entries of a row whose maximum is taken first
 
@@ -26,7 +26,7 @@ Indices = NDArray[np.intp]
 def _on(K: Array, y: Array, steps: int, loop: Callable[..., Any]) -> Callable[..., Any]:
     """The loop as a function of the order and the rest: compiled for many steps, else on lists of Python numbers."""
     K, labels = in_rows(K), y.tolist()
-    if (loops := compiled(steps * len(y), len(y))) is not None:
+    if (loops := compiled(steps * (len(y) + CALL))) is not None:
         return partial(getattr(loops, loop.__name__), K, y)
     return lambda order, *rest: loop(K, labels, order.tolist(), *rest)
 
@@ -34,8 +34,9 @@ def _on(K: Array, y: Array, steps: int, loop: Callable[..., Any]) -> Callable[..
 @accelerates(perceptron.count_mistakes)
 def count_mistakes(K: Array, y: Array, orders: Iterable[Indices]) -> perceptron.PerceptronFit:
     alpha, f = np.zeros(len(K), dtype=int), np.zeros(len(K))
-    pass_over, epochs, separated = _on(K, y, len(K), perceptron_epoch), 0, False
+    epochs, separated = 0, False
     for order in orders:
+        pass_over = _on(K, y, len(K), perceptron_epoch)  # after some epochs, the compiled loop
         epochs, separated = epochs + 1, pass_over(order, alpha, f) == 0
         if separated:
             break

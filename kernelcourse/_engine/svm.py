@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from ..algorithms import svm
-from ..algorithms.svm import TINY, Dual, Point, balanced
+from ..algorithms.svm import TINY, Dual, Point, balanced, certify
 from ..estimators import classifiers
 from ..estimators.base import gram
 from ..kernels.vectors import Gaussian, Laplacian
@@ -25,7 +25,7 @@ from ..seam import accelerates, always
 from ..validation import Array, real
 from .gram import exponent
 from .linalg import add_multiple, factor
-from .threads import Loops, compiled, in_rows, in_threads, one_thread, ready, side_by_side
+from .threads import CALL, Loops, compiled, in_rows, in_threads, one_thread, ready, side_by_side
 
 Solver = Callable[[Array, float], tuple[Array, float]]
 
@@ -38,19 +38,6 @@ WORTH_BLAS_THREADS = 1500  # points in one problem; for fewer, a second thread c
 FEW = 400  # one of several problems may take twice as many steps as it has points, or twice this number
 NO_POINTS = np.empty((0, 0)), False, 0.0  # for compiled steps that have all of K
 TIGHT = 1e-5  # below this gap, the linear system is tried as soon as its guess may be right
-
-
-def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
-    """The point with its certificate, from one triangle of K and, if possible, in one compiled loop."""
-    f = f if f is not None else symmetric_product(dual.K, c) if c.any() else np.zeros_like(c)
-    loops = ready(STEPS * len(c) ** 2)
-    if loops is None:
-        return svm.certify(dual, c, f)
-    b = svm.best_offset(dual.y - f, dual.y) if dual.offset else 0.0
-    gap, objective, square = loops.gap_and_objective(dual.y, f, b, dual.lo, dual.hi, c)
-    if square < 0 or objective == 0:
-        return svm.certify(dual, c, f)  # it handles these cases
-    return Point(c, f, b, gap / objective, objective)
 
 
 @accelerates(svm.solve_each)
@@ -147,10 +134,13 @@ def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point,
         if gap < point.gap < 0.1:  # the start is close to the solution
             point, steps = _put_on_margin(dual, point, min(5, max_steps))
             best = min(best, point, key=rank)
-    loops = compiled(STEPS * n * n, n)
-    # A compiled step takes microseconds, a system of all free coefficients O(n^3): for many points, more steps pay off.
-    some, most = (10 * n, max(20 * n, n * n // 20)) if loops else (max(50, 3 * n // 4), max(3 * n, n * n // 300))
-    while best.gap > gap and steps < min(most, max_steps):
+    few = max(50, 3 * n // 4)
+    while best.gap > gap:
+        loops = compiled(few * (2 * n + 8 * CALL))
+        # A compiled step takes microseconds, a system of all free coefficients O(n^3): for many points, more steps pay.
+        some, most = (10 * n, max(20 * n, n * n // 20)) if loops else (few, max(3 * n, n * n // 300))
+        if steps >= min(most, max_steps):
+            break
         c, f, took, done = _steps(dual, point, loops, tol, min(some, max_steps - steps))
         steps += took
         point = certify(dual, c, f if gap > 1e-8 else None)  # for a small gap, the rounding in f matters
@@ -212,14 +202,6 @@ def _may_move(dual: Dual, c: Array, r: Array) -> NDArray[np.intp]:
     return np.flatnonzero((up & down) | (up & (r >= bottom)) | (down & (r <= top)))
 
 
-def _wish(dual: Dual, point: Point) -> Array:
-    """The KKT violation of each coefficient at a bound; infinite for free ones."""
-    r = dual.y - point.f - point.b
-    wish = np.where(point.c == dual.lo, r, -r)
-    wish[(dual.lo < point.c) & (point.c < dual.hi)] = np.inf
-    return wish
-
-
 def _descend(dual: Dual, loops: Loops, c: Array, r: Array, steps: int, tol: float) -> int:
     """Change c and r = y - K c by cheap steps, and return their number: fewer than `steps` if no step is left."""
     K, diag, lo, hi = dual.K, dual.diag, dual.lo, dual.hi
@@ -260,11 +242,7 @@ def _single_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Arra
 
 
 def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array, steps: int, tol: float = 0.0) -> int:
-    r"""Move two coefficients in opposite directions, $c_i$ up and $c_j$ down, keeping $r = y - Kc$; return the steps.
-
-    $i$ has the largest residual that can still go up; $j$ gains most with it, $(r_i - r_j)^2 / 2$ over the curvature
-    $K_{ii} + K_{jj} - 2K_{ij}$.
-    """
+    r"""Move the pair that `svm.take_best_step` moves, keeping $r = y - Kc$; return the steps."""
     floor = max(1e-12 * diag.max(), TINY)  # two identical points have curvature 0
     up = np.where(c < hi, 0.0, -np.inf)  # a summand that excludes what cannot go up
     down = np.where(c > lo, 1.0, 0.0)  # a factor that excludes what cannot go down
@@ -298,11 +276,7 @@ def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array,
 
 
 def _put_on_margin(dual: Dual, point: Point, rounds: int) -> tuple[Point, int]:
-    """Newton's method: guess which coefficients are at a bound, make the residuals of the others 0, and guess again.
-
-    Close to the solution, the guess is soon right, and then the answer is exact. Return the best point and the number
-    of systems solved.
-    """
+    """`svm.put_on_margin`, guessing again after each system; return the best point and the number of systems."""
     K, y, lo, hi = dual.K, dual.y, dual.lo, dual.hi
     best, c, f, b, guess = point, point.c, point.f, point.b, np.zeros(0)
     for solved in range(rounds):
@@ -346,7 +320,9 @@ def _moved(K: Array, f: Array, c: Array, to: Array) -> Array:
 def _solve_open(dual: Dual, point: Point, size: int, *, gap: float, max_steps: int) -> tuple[Point, int]:
     """Solve for `size` coefficients, free ones first, then by KKT violation; the others stay fixed."""
     K, y, lo, hi, c = dual.K, dual.y, dual.lo, dual.hi, point.c.copy()
-    chosen = np.argpartition(-_wish(dual, point), size - 1)[:size]
+    r = y - point.f - point.b
+    violation = np.where((lo < c) & (c < hi), np.inf, np.where(c == lo, r, -r))
+    chosen = np.argpartition(-violation, size - 1)[:size]
     held = np.delete(np.arange(len(c)), chosen)
     dual_value = point.objective * (1 - point.gap)
     c[chosen], steps = _interior_point(

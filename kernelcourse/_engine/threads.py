@@ -22,21 +22,21 @@ S = TypeVar("S")
 T = TypeVar("T")
 _alone = ContextVar("alone", default=False)  # whether this is one of several jobs that run in parallel
 Loops = Any  # the module of compiled loops, or None
-_done = 0.0  # elementary steps that small jobs have taken so far without compiled loops
+_done = 0.0  # elementary steps that jobs have taken so far without compiled loops
 
 SLAB = 2**20  # entries of a Gram matrix processed at a time: 8 MB
 WORTH_COMPILING = 2**19  # entries or elementary steps; a smaller job takes less time than importing numba
 WORTH_CALLING = 2**12  # the same limit once numba is loaded
-WORTH_WAITING = 2**25  # elementary steps of all small jobs so far: a few tenths of a second in plain numpy
+WORTH_WAITING = 2**27  # elementary steps of all jobs so far: plain numpy takes as long for them as loading numba
+CALL = 2**9  # elementary steps that take as long as the numpy calls of a short loop's body
 WORTH_A_THREAD = 2**18  # entries: a few tenths of a millisecond, the time it takes to start a thread
 
 
-def compiled(work: float, points: float | None = None) -> Loops:
+def compiled(work: float) -> Loops:
     """The compiled loops for a job of `work` elementary steps; None if plain numpy should do it.
 
-    Compiling takes seconds, so a job on fewer than a thousand `points` (by default the square root of `work`) never
-    waits for it. The loops are compiled once plain numpy has done `WORTH_WAITING` steps in at least eight such jobs.
-    From then on, smaller jobs use them too.
+    Loading them takes most of a second, and compiling them for the first time many. So they are loaded once all jobs
+    together have `WORTH_WAITING` steps. From then on, smaller jobs use them too.
     """
     global _done
     if os.environ.get("KERNELCOURSE_FAST") == "0":
@@ -44,16 +44,14 @@ def compiled(work: float, points: float | None = None) -> Loops:
     there = _loops.cache_info().currsize > 0
     if work < (WORTH_CALLING if there else WORTH_COMPILING) and not always():
         return None
-    few = (work**0.5 if points is None else points) < 1000
-    if few and not always() and not there and (_done := _done + min(work, WORTH_WAITING / 8)) < WORTH_WAITING:
+    if not there and not always() and (_done := _done + work) < WORTH_WAITING:
         return None
     return _loops()
 
 
 def ready(work: float) -> Loops:
     """The compiled loops for a part of a job, if they are already compiled."""
-    there = _loops.cache_info().currsize > 0
-    return compiled(work, np.inf) if there and (work >= WORTH_CALLING or always()) else None
+    return compiled(work) if _loops.cache_info().currsize > 0 else None
 
 
 @cache
@@ -106,7 +104,7 @@ def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], entries: in
 
 @cache
 def controller() -> Any:
-    """The BLAS libraries that are loaded at the first call; None without threadpoolctl."""
+    """The BLAS libraries already loaded when this is first called; None without threadpoolctl."""
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:

@@ -63,8 +63,8 @@ def logistic_objective(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ridge: float
 def logistic_functional_gradient(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ridge: float) -> Array:
     r"""The coefficients of the gradient in function space, $r = s(Ka) - y + \text{ridge}\, a$.
 
-    The gradient of $J$ at $f$ is the function $\sum_i r_i\, k(x_i, \cdot)$; minus `step` times it is the update of
-    lecture S. At the minimum, $\text{ridge}\, a = y - s(Ka)$: a point's weight is its
+    The gradient of $J$ at $f$ is the function $\sum_i r_i\, k(x_i, \cdot)$; lecture S subtracts `step` times it in each
+    update. At the minimum, $\text{ridge}\, a = y - s(Ka)$: a point's weight is its
     error divided by the ridge.
 
     >>> logistic_functional_gradient([0.0, 0.0], np.eye(2), [0, 1], ridge=1.0)

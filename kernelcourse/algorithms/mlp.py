@@ -225,7 +225,7 @@ def sgd(
 
     $$v \leftarrow \text{momentum} \cdot v - \text{step} \cdot \nabla, \qquad \theta \leftarrow \theta + v.$$
 
-    The objective is `loss` over all n points plus $\tfrac{\text{ridge}}{2n} \sum \|W\|^2$; n times it is a sum over
+    The objective is `loss` over all n points plus $\tfrac{\text{ridge}}{2n} \sum \|W\|^2$; n times this is a sum over
     the points plus the penalty of ridge and logistic regression. Biases are not penalised. `TrainingDiverged` is raised
     when the loss overflows, and carries the last good network.
 

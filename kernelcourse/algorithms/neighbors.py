@@ -44,21 +44,15 @@ def squared_distances_to(K_test: ArrayLike, k_test: ArrayLike, k_train: ArrayLik
     return np.maximum(D, 0.0)
 
 
-def _distances_and_kappa(D: ArrayLike, kappa: Any) -> tuple[Array, int]:
-    D = points(D, "D")
-    kappa = whole(kappa, "kappa", at_least=1)
-    if kappa > D.shape[1]:
-        raise ValueError(f"kappa must be at most {D.shape[1]}, the number of training points, got {kappa}")
-    return D, kappa
-
-
 def nearest(D: ArrayLike, kappa: int) -> NDArray[np.intp]:
     r"""The indices of the $\kappa$ smallest entries in each row of D, the nearest first (lecture I, algorithm 2).
 
     >>> nearest([[4.0, 1.0, 1.0]], 2)
     array([[1, 2]])
     """
-    D, kappa = _distances_and_kappa(D, kappa)
+    D, kappa = points(D, "D"), whole(kappa, "kappa", at_least=1)
+    if kappa > D.shape[1]:
+        raise ValueError(f"kappa must be at most {D.shape[1]}, the number of training points, got {kappa}")
     return largest(-D, kappa)
 
 
@@ -107,21 +101,12 @@ def kernel_neighbors(
     >>> kernel_neighbors([[2.0, 6.0, 8.0]], [4.0], [1.0, 9.0, 16.0], [1, -1, -1], kappa=3)
     array([-1])
     """
-    K_test = points(K_test, "K_test")
-    m, n = K_test.shape
-    k_test, k_train = vector(k_test, "k_test", length=m), vector(k_train, "k_train", length=n)
-    y = _class_labels(y, "y")
+    D, y = squared_distances_to(K_test, k_test, k_train), _class_labels(y, "y")
     if y.ndim != 1:
         raise ValueError(f"y must be 1-D, got shape {y.shape}")
-    same_length(y, "y", n)
-    if np.ptp(k_train) > 0:
-        return vote(y[nearest(squared_distances_to(K_test, k_test, k_train), kappa)])
+    same_length(y, "y", D.shape[1])
     # For a radial kernel, the nearest point has the largest k. In k(x, x) - k a tiny k would be lost to rounding.
-    K_test, kappa = _distances_and_kappa(K_test, kappa)
-    neighbours = largest(K_test, kappa)
-    if (k_test - 2 * K_test[np.arange(m), neighbours[:, 0]] + k_train[0] < 0).any():
-        squared_distances_to(K_test, k_test, k_train)  # raises an error if this is more than rounding
-    return vote(y[neighbours])
+    return vote(y[nearest(-numeric(K_test, "K_test") if np.ptp(k_train) == 0 else D, kappa)])
 
 
 def soft_neighbors(K_test: ArrayLike, y: ArrayLike) -> Array:

@@ -101,7 +101,7 @@ def newton_by_products(
 
     `errors(f)` is the gradient of the loss, and `curvature(f)` multiplies by its derivative. The matrix of a step is
     self-adjoint in the inner product $\langle u, v\rangle = u^\top K v$. Conjugate gradients run on pairs $(u, Ku)$,
-    for which that is free: each iteration multiplies K by one new vector, or matrix.
+    which make it cheap: each iteration multiplies K by one new vector, or matrix.
     """
     tol, max_products, products = real(tol, "tol", above=0), whole(max_products, "max_products", at_least=1), 0
 

@@ -16,9 +16,7 @@ from ..linalg import refuse_indefinite, solve_ridge
 from ..validation import Array, points, square, vector, whole
 from .newton import newton_by_products, positive_ridge, solve_weighted, zero_of_gradient
 
-__all__ = [
-    "cross_entropy", "kernel_softmax", "one_hot", "primal_softmax", "softmax",
-]  # fmt: skip
+__all__ = ["cross_entropy", "kernel_softmax", "one_hot", "primal_softmax", "softmax"]
 
 
 def softmax(Z: ArrayLike) -> Array:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..linalg import EPS, SLACK, cholesky, cholesky_solve, refuse_indefinite
+from ..linalg import EPS, SLACK, cholesky, cholesky_solve, refuse_indefinite, symmetric_product
 from ..seam import definition
 from ..validation import Array, generator, points, real, signs, square, vector, warn, whole
 
@@ -39,7 +39,7 @@ class SVMFit(NamedTuple):
     alpha: Array  # (n,), each in [0, C]; f(x) = sum_i alpha_i y_i k(x_i, x) + b
     b: float  # 0 without an offset
     gap: float  # (P - D) / P, the relative duality gap
-    steps: int  # of whatever kind the solver takes
+    steps: int  # what counts as a step depends on the solver
     objective: float  # P
     support: NDArray[np.intp]  # the points with alpha_i > 0
     margin_support: NDArray[np.intp]  # those with 0 < alpha_i < C: they lie on the margin, y_i f(x_i) = 1
@@ -105,8 +105,8 @@ def svm_dual_objective(alpha: ArrayLike, K: ArrayLike, y: ArrayLike, *, lam: flo
     $$D(\alpha) = 2\,\text{lam}\,\Bigl(\sum_i \alpha_i - \tfrac12\, \alpha^\top D_y K D_y\, \alpha\Bigr),
       \qquad 0 \le \alpha_i \le C = \frac1{2n\,\text{lam}}.$$
 
-    Outside the box it bounds nothing, and `alpha` is refused. With an offset the bound holds for
-    only $\sum_i \alpha_i y_i = 0$.
+    Outside the box it bounds nothing, and `alpha` is refused. With an offset the bound holds
+    only if $\sum_i \alpha_i y_i = 0$.
 
     >>> svm_dual_objective([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], [1, -1], lam=0.5)
     0.75
@@ -169,7 +169,7 @@ def kernel_svm_by_the_book(
 def kernel_svm(
     K: ArrayLike, y: ArrayLike, *, lam: float, gap: float = 1e-6, max_steps: int = 1_000_000, alpha0: Any = None
 ) -> SVMFit:
-    r"""The SVM without offset: the minimum of `svm_objective` (lecture K, K7), to the relative duality gap `gap`.
+    r"""The SVM without offset: the minimum of `svm_objective` (lecture K, K7) to within a relative gap of `gap`.
 
     It first takes steps along one coefficient or a pair, always the one that gains most. These soon show which points
     are at a bound; a linear system then puts the rest exactly on the margin: see `descend`. It warns if the gap is not
@@ -191,7 +191,7 @@ def kernel_svm_with_offset(
 
     A free $b$ adds the constraint $\sum_i \alpha_i y_i = 0$ to the dual, so the smallest step moves two coefficients:
     sequential minimal optimisation, with the pair chosen by its second-order gain (Fan, Chen and Lin, 2005). The offset
-    is best for the $f$ found, the middle one of several. The rest is as in `kernel_svm`; both labels must occur.
+    is the best for the $f$ found, or the middle of the best. The rest is as in `kernel_svm`; both labels must occur.
 
     >>> fit = kernel_svm_with_offset([[0.0, 0.0], [0.0, 4.0]], [1, -1], lam=0.05)  # points 0 and 2 on a line
     >>> fit.alpha, fit.b
@@ -304,7 +304,7 @@ def dual_problem(K: Array, y: Array, lam: float, *, offset: bool) -> Dual:
 
 def certify(dual: Dual, c: Array, f: Array | None = None) -> Point:
     """The point c with its duality gap; f = K c is computed unless it is given."""
-    f = dual.K @ c if f is None else f
+    f = symmetric_product(dual.K, c) if f is None else f
     if c @ f < -SLACK * dual.diag.max() * (c @ c):
         refuse_indefinite(dual.K, SLACK * dual.diag.max())
     b = best_offset(dual.y - f, dual.y) if dual.offset else 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -65,7 +64,7 @@ def p450_chimeras(n: int | None = None, *, noise: float = 1.0, rng: Seed = None)
     $$t = 55 + \sum_b e_b(s_b) - \sum_{(b, c)} \ell_{bc}\, [s_b \ne s_c] + \text{noise} \cdot \varepsilon$$
 
     in degrees: the sum of what each block adds, minus what is lost where touching blocks come from different parents.
-    `interacting` lists the touching pairs, counted from 0. Without n, all 6561 come in order, else n at random.
+    `interacting` lists the touching pairs, counted from 0. Without n, all 6561 are given in order, else n at random.
 
     >>> chimeras = p450_chimeras(200, rng=0)
     >>> len(chimeras.sequences), len(chimeras.sequences[0]), chimeras.t.shape
@@ -87,16 +86,9 @@ def _parents(letters: str) -> dict[str, str]:
     return {f"parent {letter}": 8 * letter for letter in letters}
 
 
-ROW = re.compile(r"([0-9A-Za-z]{8}) (\S+)(?: (train|test))?", re.IGNORECASE)
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d\d?)?", re.IGNORECASE)
+ROW = re.compile(rf"(?P<blocks>[0-9a-z]{{8}}) (?P<t>{NUMBER.pattern})(?: (?P<part>train|test))?", re.IGNORECASE)
 EXPECTED = "expected eight digits or letters, a temperature in degrees Celsius, and 'train' or 'test' in all or none"
-
-
-def _number(field: str) -> float:
-    """The finite number that a field holds, or nan."""
-    try:
-        return float(field) if math.isfinite(float(field)) else math.nan
-    except ValueError:
-        return math.nan
 
 
 def read_chimeras(path: str | PathLike[str]) -> Chimeras:
@@ -119,10 +111,9 @@ def read_chimeras(path: str | PathLike[str]) -> Chimeras:
     header: list[int] = []
     wrong: list[int] = []
     for i, line in enumerate(lines):
-        row = ROW.fullmatch(line)
-        if row and not math.isnan(_number(row[2])):
-            rows[i] = row[1], float(row[2]), (row[3] or "").lower()
-        elif line and not rows and not header and all(math.isnan(_number(field)) for field in line.split()):
+        if row := ROW.fullmatch(line):
+            rows[i] = row["blocks"], float(row["t"]), (row["part"] or "").lower()
+        elif line and not rows and not header and not any(map(NUMBER.fullmatch, line.split())):
             header.append(i)
         elif line:
             wrong.append(i)

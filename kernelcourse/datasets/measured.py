@@ -130,7 +130,7 @@ def load_co2() -> MeasuredSeries:
 
 
 def load_sunspots() -> MeasuredSeries:
-    """The number of sunspots in each year from 1700 to 2008.
+    """The mean sunspot number of each year from 1700 to 2008.
 
     >>> sunspots = load_sunspots()
     >>> sunspots.X.shape, sunspots.X[[0, -1], 0], sunspots.t[:3]
@@ -138,7 +138,7 @@ def load_sunspots() -> MeasuredSeries:
     """
     rows = _table("sunspots.csv")
     return MeasuredSeries(
-        title="Sunspots, yearly means, 1700 to 2008",
+        title="Yearly mean sunspot number, 1700 to 2008",
         X=_column(rows, "YEAR")[:, None],
         t=_column(rows, "SUNACTIVITY"),
         names=("year",),

@@ -14,7 +14,6 @@ import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -216,24 +215,19 @@ def one_column(y: Any) -> Any:
     return array[:, 0]
 
 
-def with_constant(K: Array, offset: str) -> Array:
-    """K, or for a penalised offset the Gram matrix of k + 1, computed in place."""
-    if offset == "penalised":
-        K += 1.0
-    return K
-
-
 def constant_of(weights: Array, offset: str) -> Any:
     r"""The b of $\sum_i w_i (k(x_i, x) + 1) = \sum_i w_i k(x_i, x) + b$; 0 without the 1."""
     return weights.sum(axis=0) if offset == "penalised" else 0.0
 
 
-def gram(kernel: Kernel, P: Any) -> Array:
-    """The Gram matrix of prepared points, which the caller may overwrite."""
+def gram(kernel: Kernel, P: Any, offset: str = "none") -> Array:
+    """The Gram matrix of prepared points, for a penalised offset that of k + 1; the caller may overwrite it."""
     with np.errstate(over="ignore", invalid="ignore"):
         K = kernel.formula(P, P)
         # By Cauchy-Schwarz no entry exceeds the diagonal: checking n values covers all n * n.
         refuse_overflow(kernel, np.diagonal(K))
+    if offset == "penalised":
+        K += 1.0
     return K
 
 
@@ -311,7 +305,7 @@ class Classifier(Estimator):
         try:
             self.classes_, codes = np.unique(y, return_inverse=True)
         except TypeError as error:
-            raise TypeError(f"y must hold labels of one kind, that can be sorted: {error}") from error
+            raise TypeError(f"y must hold labels of one kind that can be sorted: {error}") from error
         if len(self.classes_) < 2:
             raise ValueError(f"y holds only one class, {self.classes_[0]!r}: a classifier needs at least two")
         return codes
@@ -355,26 +349,6 @@ def one_against_rest(codes: Any, n_classes: int) -> list[Any]:
     """Two classes: one vector of signs, +1 for the second. More: one vector per class, +1 for that class."""
     positive = [1] if n_classes == 2 else range(n_classes)
     return [np.where(codes == c, 1.0, -1.0) for c in positive]
-
-
-def one_against_one(codes: Any, n_classes: int) -> list[tuple[Any, Any]]:
-    """For each pair of classes, the rows of its points and their signs: +1 for the later class."""
-    pairs = [(np.flatnonzero((codes == i) | (codes == j)), j) for i, j in combinations(range(n_classes), 2)]
-    return [(rows, np.where(codes[rows] == j, 1.0, -1.0)) for rows, j in pairs]
-
-
-def votes(scores: Array, n_classes: int) -> Array:
-    """From one score per pair of classes, (n, pairs), how many pairs each class wins, (n, classes).
-
-    A fraction of a vote, below one half, follows from the sums of the scores and breaks ties.
-    """
-    wins, sums = np.zeros((2, len(scores), n_classes))
-    for (i, j), score in zip(combinations(range(n_classes), 2), scores.T, strict=True):
-        wins[:, i] += score <= 0
-        wins[:, j] += score > 0
-        sums[:, i] -= score
-        sums[:, j] += score
-    return wins + sums / (3 * (np.abs(sums) + 1))
 
 
 def side_by_side(columns: list[Array]) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -14,18 +15,7 @@ from ..kernels.kernel import Kernel
 from ..kernels.vectors import Gaussian, absolute_distances, falling, squared_distances
 from ..seam import definition
 from ..validation import OFFSETS, Array, choice, flag, offset_word, real, whole
-from .base import (
-    Classifier,
-    Expansion,
-    ProbabilisticClassifier,
-    constant_of,
-    gram,
-    one_against_one,
-    one_against_rest,
-    side_by_side,
-    votes,
-    with_constant,
-)
+from .base import Classifier, Expansion, ProbabilisticClassifier, constant_of, gram, one_against_rest, side_by_side
 
 __all__ = [
     "KernelLogisticRegression", "KernelNeighbors", "KernelPerceptron", "KernelSVM", "LogisticRegression", "Perceptron",
@@ -101,7 +91,7 @@ class KernelPerceptron(Classifier):
         options = {"max_epochs": self.max_epochs, "shuffle": flag(self.shuffle, "shuffle"), "rng": self.rng}
         P = self._prepared_points(X)
         problems = self._problems(y, len(P))
-        K = with_constant(gram(self.kernel_, P), offset)
+        K = gram(self.kernel_, P, offset)
         fits = [perceptron.kernel_perceptron(K, signs, **options) for signs in problems]
         self.c_ = side_by_side([f.alpha * signs for f, signs in zip(fits, problems, strict=True)])
         self.b_ = constant_of(self.c_, offset)
@@ -226,7 +216,7 @@ class KernelLogisticRegression(ProbabilisticClassifier):
         ridge, offset = real(self.ridge, "ridge", above=0), offset_word(self.offset, ONE_MORE_FEATURE)
         P = self._prepared_points(X)
         codes = self._encode(y, len(P))
-        K = with_constant(gram(self.kernel_, P), offset)
+        K = gram(self.kernel_, P, offset)
         if len(self.classes_) == 2:
             self.a_ = logistic.logistic_newton_cg(K, codes, ridge=ridge).a
         else:
@@ -271,7 +261,7 @@ class SoftmaxRegression(ProbabilisticClassifier):
 
 @definition
 def svms_on_points(kernel: Kernel, P: Any, problems: list[svm.Problem], lam: float, *, offset: str, gap: float) -> Any:
-    K = with_constant(gram(kernel, P), offset)
+    K = gram(kernel, P, offset)
     return svm.solve_each(K, problems, lam, offset=offset == "free", gap=gap)
 
 
@@ -336,3 +326,23 @@ class KernelSVM(Classifier):
     def _scored(self, scores: Array) -> Array:
         pairs = len(self.classes_) > 2 and self.multiclass_ == "ovo"
         return votes(scores, len(self.classes_)) if pairs else scores
+
+
+def one_against_one(codes: Any, n_classes: int) -> list[tuple[Any, Any]]:
+    """For each pair of classes, the rows of its points and their signs: +1 for the later class."""
+    pairs = [(np.flatnonzero((codes == i) | (codes == j)), j) for i, j in combinations(range(n_classes), 2)]
+    return [(rows, np.where(codes[rows] == j, 1.0, -1.0)) for rows, j in pairs]
+
+
+def votes(scores: Array, n_classes: int) -> Array:
+    """From one score per pair of classes, (n, pairs), how many pairs each class wins, (n, classes).
+
+    A fraction of a vote, below one half, follows from the sums of the scores and breaks ties.
+    """
+    wins, sums = np.zeros((2, len(scores), n_classes))
+    for (i, j), score in zip(combinations(range(n_classes), 2), scores.T, strict=True):
+        wins[:, i] += score <= 0
+        wins[:, j] += score > 0
+        sums[:, i] -= score
+        sums[:, j] += score
+    return wins + sums / (3 * (np.abs(sums) + 1))

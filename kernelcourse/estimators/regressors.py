@@ -12,7 +12,7 @@ from ..algorithms import ridge as algorithms
 from ..kernels.kernel import Kernel, NoFiniteFeatureMap
 from ..kernels.vectors import Gaussian, Linear
 from ..validation import Array, offset_word, points, real
-from .base import Expansion, Regressor, a_kernel, constant_of, gram, with_constant
+from .base import Expansion, Regressor, a_kernel, constant_of, gram
 
 __all__ = ["KernelRidge", "Parts", "RegularizationNetwork", "Ridge", "SemiparametricRidge"]
 
@@ -86,7 +86,7 @@ class KernelRidge(Regressor):
         self._origin = X.mean(axis=0) if offset == "penalised" and self.kernel_.on_vectors else None
         P = self.kernel_.prepare(self._shifted(X))
         t = self._numbers(y, len(P))
-        K = with_constant(gram(self.kernel_, P), offset)
+        K = gram(self.kernel_, P, offset)
         b: Any
         if offset == "free":
             self.a_, b = algorithms.dual_weights_with_offset(K, t, ridge=ridge)

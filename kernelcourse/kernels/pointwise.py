@@ -54,7 +54,7 @@ def _row_by_row(function: Callable[..., Any], X: Array, found: Any) -> bool:
 
 
 def _mixes_points(function: Callable[..., Any], X: Array, found: Any) -> bool:
-    """Is it a function of all rows that treats them alike but not one by one, by their mean, for example?
+    """Is it a function of all rows that treats them alike but not one by one, like one that subtracts their mean?
 
     A function of one point may accept many and return nonsense, as `lambda x: x[::-1]` does. Then the order of the
     rows matters, or a matrix of one row gives what the point gives.

@@ -314,7 +314,7 @@ class Power(Rule):
 
 @dataclass(frozen=True, repr=False)
 class Exp(Rule):
-    r"""$\exp(k_1)$ (6.16): the limit of polynomials with non-negative coefficients, so its features are infinite."""
+    r"""$\exp(k_1)$ (6.16): the limit of polynomials with non-negative coefficients, with infinitely many features."""
 
     kernel: Kernel
     method = "exp"
@@ -368,7 +368,7 @@ class After(Rule):
     phi: Callable[..., Any]
     method = "after"
     stationary = radial = False
-    on_vectors = False  # phi may start from anything
+    on_vectors = False  # phi may take points of any kind
 
     def __post_init__(self) -> None:
         if not callable(self.phi):

@@ -176,8 +176,7 @@ def _discounted(D: Array, decay: float) -> Array:
     r"""$S_i = \sum_{i' < i} \lambda^{i - i' - 1} D_{i'}$ along the first axis: $S_i = \lambda S_{i-1} + D_{i-1}$."""
     S = np.zeros_like(D)
     for i in range(1, len(D)):
-        np.multiply(S[i - 1], decay, out=S[i])
-        S[i] += D[i - 1]
+        S[i] = decay * S[i - 1] + D[i - 1]
     return S
 
 

@@ -119,4 +119,4 @@ def _require_word(word: Any, name: str) -> None:
     if not isinstance(word, str):
         raise TypeError(f"{name} must be a word, got {word!r:.60}")
     if words(word) != [word]:
-        raise ValueError(f"{name} must be one word, got {word!r:.60}, of which words() makes {words(word)!r:.60}")
+        raise ValueError(f"{name} must be one word, got {word!r:.60}, which words() turns into {words(word)!r:.60}")

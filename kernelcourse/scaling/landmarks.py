@@ -46,7 +46,7 @@ def kmeans_landmarks(X: Any, m: int, *, rng: Any = None) -> np.ndarray:
     while len(chosen) < m:
         difference = X - X[chosen[-1]]
         np.minimum(nearest, np.einsum("ij,ij->i", difference, difference), out=nearest)
-        nearest[chosen] = 0.0  # even where rounding has left something
+        nearest[chosen] = 0.0  # even where rounding has left a distance
         if (total := nearest.sum()) > 0:
             chosen.append(int(rng.choice(len(X), p=nearest / total)))
         else:  # fewer than m different points: the rest are repeats of them

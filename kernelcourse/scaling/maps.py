@@ -15,6 +15,7 @@ from ..estimators.base import gram, prepared, take
 from ..kernels.kernel import Kernel
 from ..kernels.vectors import Gaussian, Laplacian, Matern, RationalQuadratic
 from ..linalg import cholesky, triangular_solve
+from ..seam import definition
 from ..validation import Array, choice, generator, owned, points, whole
 from . import landmarks as choose
 from .chunks import gather, is_dask
@@ -48,7 +49,7 @@ class FeatureMap(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LandmarkFeatures(FeatureMap):
-    r"""$\phi(x) = (k(x, z_1), \dots, k(x, z_m))$: the function lives in the span of m landmarks (Nyström's method).
+    r"""$\phi(x) = (k(x, z_1), \dots, k(x, z_m))$: the function lives in the span of m landmarks (the Nyström method).
 
     With the norm $w^\top K_{ZZ}\, w$ it stands for $\tilde K = K_{XZ} K_{ZZ}^{-1} K_{ZX}$ (Williams and Seeger 2001).
 
@@ -105,14 +106,11 @@ class FourierFeatures(FeatureMap):
     def prepare(self, X: Any) -> Array:
         return points(X, columns=len(self.frequencies))
 
+    @definition
     def rows(self, P: Array) -> Array:
         """The cosines, then the sines."""
-        half = self.frequencies.shape[1]
-        waves = np.empty((len(P), 2 * half))
-        angles = np.matmul(P, self.frequencies, out=waves[:, :half])  # to be overwritten by the cosines
-        np.sin(angles, out=waves[:, half:])
-        np.cos(angles, out=angles)
-        return np.multiply(waves, half**-0.5, out=waves)
+        angles = P @ self.frequencies
+        return np.hstack([np.cos(angles), np.sin(angles)]) / np.sqrt(self.frequencies.shape[1])
 
     def penalty(self) -> Array:
         """The identity."""

@@ -103,7 +103,9 @@ def falkon(
     iterations, t = whole(iterations, "iterations", at_least=1), numbers(t, X)
     P, m = _prepared(features, X), features.m
     L = cholesky(features.penalty())
-    A = _preconditioner(L, len(X) / m, ridge)
+    S = len(X) / m * (L.T @ L)
+    S.flat[:: m + 1] += ridge
+    A = cholesky(S)
 
     def times(beta: Array) -> Array:
         u = triangular_solve(A, beta, transposed=True)
@@ -116,14 +118,6 @@ def falkon(
     beta, residuals = conjugate_gradients(times, target, iterations=iterations, tol=tol)
     w = triangular_solve(L, triangular_solve(A, beta, transposed=True), transposed=True)
     return FalkonFit(w, len(residuals), residuals)
-
-
-def _preconditioner(L: Array, share: float, ridge: float) -> Array:
-    r"""The A of $\text{share}\, L^\top L + \text{ridge}\, I = A A^\top$."""
-    S = L.T @ L
-    S *= share
-    S.flat[:: len(S) + 1] += ridge
-    return cholesky(S)
 
 
 def _add_round_trip(sums: list[Array], Phi: Array, t: Array, *, w: Array | None) -> None:

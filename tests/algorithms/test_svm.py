@@ -64,7 +64,7 @@ def linear_problem(n, **options):
 
 
 def quadratic_programme(K, y, C, *, offset):
-    """The dual's minimum by cvxopt: alpha and, with an offset, the multiplier of its constraint."""
+    """The dual's minimiser as found by cvxopt: alpha and, with an offset, the multiplier of its constraint."""
     n = len(y)
     Q = cvxopt.matrix(y[:, None] * K * y)
     G, h = cvxopt.matrix(np.vstack([-np.eye(n), np.eye(n)])), cvxopt.matrix(np.r_[np.zeros(n), np.full(n, C)])

@@ -3,7 +3,7 @@
 It runs our side of the comparison with peers, and the jobs in `large_jobs.py`. One process for the revision and one for
 the present state take turns, at the size of the table and at a small size, where checks and set-up dominate. It prints
 the ratio before / now (medians and quartiles) of the time of the first call, of the time of a later call, and of the
-peak memory of a call.
+peak memory of a call. `FLAGS="--minutes 12"` ends after about that time, with fewer runs of the slow jobs.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,20 +85,22 @@ def cells() -> list[tuple[str, dict[str, object]]]:
     return [*peers, *large]
 
 
-def compare(before: Path, only: str, repeats: int) -> list[str]:
+def compare(before: Path, only: str, repeats: int, minutes: float = float("inf")) -> list[str]:
     """Print a line for each job and size; return the names of those that are slower or larger."""
     worse = []
     print("| job | size | before (s) | now (s) | before / now | quartiles | first call | memory |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
-    for name, asked in cells():
-        if only not in name.lower():
-            continue
+    chosen, start = [cell for cell in cells() if only in cell[0].lower()], time.monotonic()
+    for number, (name, asked) in enumerate(chosen, start=1):
+        until = start + 60 * minutes * number / len(chosen)  # what a quick job leaves is for those that follow
         workers = [Worker(before), Worker(ROOT)]
         first = [worker.ask(**asked) for worker in workers]
         times = int(max(1, BRIEF // min(worker.ask() for worker in workers)))
         pairs: list[list[float]] = []
         for _ in range(ROUNDS):  # what looks slower is measured for longer, and every run counts
-            pairs += [[worker.ask(times=times) for worker in workers] for _ in range(repeats)]
+            for _ in range(repeats):
+                if len(pairs) < 3 or time.monotonic() < until:
+                    pairs.append([worker.ask(times=times) for worker in workers])
             if statistics.median(then / now for then, now in pairs) >= CLEAR:
                 break
         room = [worker.ask(memory=True) + 2**20 for worker in workers]  # differences below 1 MB do not count
@@ -122,13 +125,14 @@ def main() -> None:
     parser.add_argument("revision", help="what to compare with: a commit, a tag, a branch")
     parser.add_argument("only", nargs="?", default="", help="a word in the names of the jobs")
     parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="how long it may take, about")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         checkout = Path(folder) / "before"
         git = ["git", "-C", str(ROOT), "worktree"]
         subprocess.run([*git, "add", "--quiet", "--detach", str(checkout), options.revision], check=True)
         try:
-            worse = compare(checkout, options.only.lower(), options.repeats)
+            worse = compare(checkout, options.only.lower(), options.repeats, options.minutes)
         finally:
             subprocess.run([*git, "remove", "--force", str(checkout)], check=True)
     print(f"\n{len(worse)} below {ENOUGH} of before" + "".join(f"\n- {name}" for name in worse))

@@ -1,4 +1,4 @@
-"""Ours and a peer, side by side in one run: interleaved and repeated; medians and their ratio.
+"""Time ours and a peer's code in one run, interleaved and repeated; give the medians and their ratio.
 
 Machines are shared and noisy. A single time says little; the ratio of two times taken in turns says a lot. A virtual
 machine knows for how long its host withheld the processors ("steal"): a run that lost more than a little is repeated,

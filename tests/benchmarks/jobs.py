@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from kernelcourse._engine import threads as fast
 from tests.benchmarks.harness import undisturbed
 
 Measured = dict[str, Any]
@@ -57,9 +58,11 @@ class Job:
 
 @contextmanager
 def way(*, compiled: bool, threads: int | None = None) -> Iterator[None]:
-    """With compiled loops or without; with the default number of threads or another."""
+    """With compiled loops, which are loaded, or without; with the default number of threads or another."""
     kept = {name: os.environ.get(name) for name in ("KERNELCOURSE_FAST", "OPENBLAS_NUM_THREADS")}
     os.environ["KERNELCOURSE_FAST"] = "1" if compiled else "0"
+    if compiled:
+        fast._loops()
     if threads is not None:
         os.environ["OPENBLAS_NUM_THREADS"] = str(threads)
     try:
@@ -154,7 +157,6 @@ def _status(line: str) -> float:
 def limits() -> dict[str, float]:
     """Rates of this machine with all its threads, each the best of a few: products, memory, exponentials."""
     from kernelcourse import Gaussian
-    from kernelcourse._engine import threads as fast
 
     def best(function: Callable[[], object], repeats: int = 5) -> float:
         function()

@@ -1,6 +1,7 @@
 """Cases that compare the twins of `_engine/blocks.py` with their definitions."""
 
 from collections.abc import Callable, Iterable
+from itertools import product
 
 import numpy as np
 
@@ -21,10 +22,12 @@ def _forms(X):
 def nearest_points_cases():
     rng = np.random.default_rng(0)
     for metric in ("euclidean", "cityblock"):
-        for n in SIZES:
-            X, Z = rng.normal(size=(n, 3)), rng.normal(size=(max(n, 5), 3))
+        for n, d in product(SIZES, (1, 3, 5)):  # in few dimensions by a tree
+            X, Z = rng.normal(size=(n, d)), rng.normal(size=(max(n, 5), d))
             for kappa in {1, min(5, len(Z)), len(Z)}:
                 yield (X, Z, kappa, metric), {}
+        wide = rng.integers(0, 3, size=(257, 6)).astype(float)
+        yield (wide, wide, 7, metric), {}
         grid = rng.integers(0, 3, size=(257, 2)).astype(float)  # many points are at equal distances
         for other in _forms(grid):
             yield (other, grid, 7, metric), {}
@@ -84,7 +87,8 @@ def sum_over_blocks_cases():
     rng = np.random.default_rng(3)
     for n in SIZES:
         X = rng.normal(size=(n, 3))
-        for features in (LandmarkFeatures(Gaussian(1.0), rng.normal(size=(9, 3))), random_fourier(Gaussian(1.0), 3, 8)):
+        landmarks, waves = rng.normal(size=(9, 3)), random_fourier(Gaussian(1.0), 3, 8, rng=0)
+        for features in (LandmarkFeatures(Gaussian(1.0), landmarks), waves):
             for rows in (1, 7, 10_000):
                 shapes = ((), (features.m, features.m))
                 yield (_add_moments, shapes, features, features.prepare(X), X[:, 0]), {"memory": 8 * 4 * 9 * rows}

@@ -11,7 +11,7 @@ def fit_each():
     X = rng.normal(size=(120, 3))
     codes = np.digitize(X[:, 0] + X[:, 1] * X[:, 2], [-0.5, 0.5])
     problems = [np.where(codes == c, 1.0, -1.0) for c in range(3)]
-    for features in (LandmarkFeatures(Gaussian(1.0), X[:30]), random_fourier(Gaussian(1.0), 3, 40)):
+    for features in (LandmarkFeatures(Gaussian(1.0), X[:30]), random_fourier(Gaussian(1.0), 3, 40, rng=0)):
         for memory in (2**28, 8 * 3 * 120 * 40, 2**16):  # holds a matrix of all pairs, the features, or neither
             for strength in (1e-3, 0.1):
                 yield (SVM, features, X, problems, {"lam": strength, "memory": memory}), {}
@@ -48,5 +48,15 @@ def _objective(model, f, square, y, options):
     return np.logaddexp(0, -y * f).sum() + options["ridge"] / 2 * square
 
 
-CASES = {"fit_each": fit_each}
+def rows():
+    rng = np.random.default_rng(0)
+    for n, d, m in ((1, 1, 2), (2, 3, 10), (7, 2, 100), (255, 5, 30), (257, 1, 4), (900, 3, 64)):
+        features, P = random_fourier(Gaussian(0.5), d, m, rng=rng), rng.normal(size=(2 * n, 2 * d))
+        frozen = P[:n, :d].copy()
+        frozen.flags.writeable = False
+        for A in (P[::2, ::2], P[:n, :d], np.asfortranarray(P[:n, :d]), frozen, P[:n, :d].astype(">f8"), 1e3 + frozen):
+            yield (features, A), {}
+
+
+CASES = {"FourierFeatures.rows": rows, "fit_each": fit_each}
 CERTIFIED = {"fit_each": reach_the_same_objective}

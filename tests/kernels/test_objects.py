@@ -698,5 +698,5 @@ def test_weights_of_edges_are_refused_wherever_they_stand(k):
     G = nx.Graph()
     G.add_edge("a", "b", weight=2.5)
     for graph in (G, [[0.0, 2.5], [2.5, 0.0]]):
-        with pytest.raises(ValueError, match=r"X\[0\]: .*edges have no weights, got 2.5 at \[0, 1\]"):
+        with pytest.raises(ValueError, match=r"X\[0\]: .*edges have no weights\), got 2.5 at \[0, 1\]"):
             k([graph])
