@@ -1,4 +1,4 @@
-"""Assignment 11, beyond n²: its pieces and their usual mistakes (Nyström's method, random Fourier features)."""
+"""Assignment 11, beyond n²: its pieces and their usual mistakes (the Nyström method, random Fourier features)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from ..kernels import Gaussian
 from .cases import Case
-from .checks import Checks
+from .checks import seeded
 from .piece import Claim, Mistake, Piece
 
 
@@ -410,7 +410,4 @@ PIECES = (
     ),
 )
 
-
-def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed belongs to."""
-    return Checks(PIECES, seed=seed, parameters=PARAMETERS)
+checks = seeded(PIECES, parameters=PARAMETERS)

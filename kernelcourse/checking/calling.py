@@ -19,7 +19,7 @@ from .. import seam
 from .cases import Case
 from .values import same
 
-_OURS = tuple(str(Path(__file__).parents[1] / name) for name in ("checking", "course"))  # no answer is in these
+_OURS = tuple(str(Path(__file__).parents[1] / name) for name in ("checking", "course"))  # no student's code is in these
 _LIBRARY = str(Path(__file__).parents[1])
 # In a browser, Python's prefix is "/". Every path begins with it, so it is left out.
 _INSTALLED = tuple({str(Path(os.__file__).parent), sys.prefix, sys.base_prefix} - {"/"})

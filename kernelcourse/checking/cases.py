@@ -7,6 +7,7 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,14 @@ class Case:
         laid_out = np.repeat(array, 2, axis=-1)[..., ::2] if self.strided and array.ndim else array.copy()
         laid_out.flags.writeable = not self.frozen
         return laid_out
+
+    @cached_property
+    def plain(self) -> dict[str, Any]:
+        """The case without its label, as a message for a sandbox."""
+        from .plain import encode
+
+        layout = {"strided": self.strided, "frozen": self.frozen}
+        return layout | {"args": encode(self.args), "keywords": encode(self.keywords)}
 
     @property
     def size(self) -> int:

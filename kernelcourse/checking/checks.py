@@ -32,7 +32,7 @@ ENDLESS = "endless"
 
 
 class Checks:
-    """Checks of one assignment. Call it with the student's functions as keyword arguments; see `kernelcourse.checking`.
+    """The `check` of an assignment. Call it with students' functions as keyword arguments; see `kernelcourse.checking`.
 
     The seed chooses the cases and the values of the parameters, `own`; see `kernelcourse.checking.variants`.
     """
@@ -92,6 +92,13 @@ class Checks:
         """Check one answer; a diagnosis may take at most `thought` steps."""
         rng = case_generator(self.seed, name, hidden=hidden)
         return self.pieces[name].examine(answer, rng, hidden=hidden, steps=thought)
+
+    def prepare(self) -> None:
+        """Compute now what grading a class would compute for every student."""
+        for name, piece in self.pieces.items():
+            if isinstance(piece, Piece):
+                for hidden in (False, True):
+                    piece.prepare(case_generator(self.seed, name, hidden=hidden), hidden=hidden)
 
     def final(self, **answers: Callable[..., Any]) -> Verdict:
         """The verdict that grading gives: on the visible cases and, if they are right, on the hidden ones."""
@@ -166,6 +173,15 @@ class Checks:
 
 FILE = "checks.py"  # a file beside the source of an assignment
 _FOLDER: ContextVar[Path | None] = ContextVar("the folder of an assignment's source", default=None)
+
+
+def seeded(pieces: Iterable[Piece | Claim], **options: Any) -> Callable[[int], Checks]:
+    """A catalogue's `checks(seed)`: its pieces, on the cases of the term that the seed belongs to."""
+
+    def checks(seed: int) -> Checks:
+        return Checks(pieces, seed=seed, **options)
+
+    return checks
 
 
 class NoChecks(LookupError):

@@ -13,7 +13,7 @@ from ..kernels import Gaussian, Linear, Positions
 from ..selection import leave_one_out as exact_leave_one_out
 from ..selection import mean_squared_error
 from .cases import Case
-from .checks import Checks
+from .checks import seeded
 from .piece import Claim, Mistake, Piece
 
 _SOLVE_TOLERANCE = 1e-8
@@ -465,7 +465,4 @@ PIECES = (
     ),
 )
 
-
-def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed belongs to."""
-    return Checks(PIECES, seed=seed)
+checks = seeded(PIECES)

@@ -12,7 +12,7 @@ from ..features import monomials, polynomial_basis
 from ..kernels import Bilinear, Gaussian, Laplacian, Linear, Spectrum, Subset
 from ..kernels.rules import row_kronecker
 from .cases import Case
-from .checks import Checks
+from .checks import seeded
 from .piece import Claim, Mistake, Piece
 
 
@@ -516,7 +516,7 @@ PIECES = (
             ),
             Mistake(
                 gaussian_not_squared,
-                "This matches exp(−‖x−z‖/h²): the distance is not squared, which is another (pointed) kernel. "
+                "This matches exp(−‖x−z‖/h²): the distance is not squared, which gives a different kernel. "
                 "The Gaussian has ‖x−z‖² over h².",
             ),
         ],
@@ -772,7 +772,4 @@ PIECES = (
     ),
 )
 
-
-def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed belongs to."""
-    return Checks(PIECES, seed=seed)
+checks = seeded(PIECES)

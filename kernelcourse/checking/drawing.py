@@ -27,7 +27,7 @@ def drawn(
     cases: Callable[[np.random.Generator], Iterable[Case]], rng: np.random.Generator, *, hidden: bool
 ) -> list[Case]:
     """The cases with their layouts. Hidden cases include every kind once and some kinds twice; the generator decides
-    how many and in which order. So it cannot be known how many of them have a given answer.
+    how many and in which order. So a student cannot know how many of them have a given answer.
     """
     if isinstance(cases, AsDrawn):
         return list(cases(rng))

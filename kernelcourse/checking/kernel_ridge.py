@@ -12,7 +12,7 @@ from .. import features
 from ..algorithms import ridge
 from ..kernels import Polynomial
 from .cases import Case
-from .checks import Checks
+from .checks import seeded
 from .piece import Claim, Mistake, Piece
 
 _SOLVE_TOLERANCE = 1e-8
@@ -724,7 +724,4 @@ PIECES = (
     ),
 )
 
-
-def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed belongs to."""
-    return Checks(PIECES, seed=seed)
+checks = seeded(PIECES)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..algorithms import mlp, softmax
 from .cases import Case
-from .checks import Checks
+from .checks import seeded
 from .piece import Claim, Mistake, Piece
 
 _CORNERS = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
@@ -376,8 +376,8 @@ PIECES = (
         [
             Mistake(
                 linear_all_the_way,
-                "The tanh of the hidden layer is missing. Without it the two layers collapse into one, "
-                "x(W₁W₂) + b₁W₂ + b₂, a linear model: H = tanh(XW₁ + b₁).",
+                "The tanh of the hidden layer is missing. Without it the two layers collapse into one "
+                "linear model, x(W₁W₂) + b₁W₂ + b₂; it should be H = tanh(XW₁ + b₁).",
             ),
             Mistake(
                 squashed_outputs,
@@ -444,7 +444,4 @@ PIECES = (
     ),
 )
 
-
-def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed belongs to."""
-    return Checks(PIECES, seed=seed)
+checks = seeded(PIECES)

@@ -49,7 +49,7 @@ def seconds_per_piece() -> float:
 def time_limit(seconds: float) -> Iterator[None]:
     """Raise `TookTooLong` in the enclosed code once it has used this much processor time.
 
-    In wall-clock time it may take `PATIENCE` times as long: on a busy machine an honest answer waits for its turn.
+    In wall-clock time it may take `PATIENCE` times as long: on a busy machine an answer has to wait for a processor.
     A browser does not count processor time, which stays at 0 there, so wall-clock time decides.
     """
     cpu, clock = time.process_time(), time.monotonic()

@@ -10,7 +10,7 @@ import numpy as np
 from ..algorithms import neighbors, perceptron
 from ..kernels import Gaussian, Linear
 from .cases import Case
-from .checks import Checks
+from .checks import seeded
 from .piece import Claim, Mistake, Piece
 
 _EXACT = "the answers are whole numbers, and every score or vote is exactly 0 or far from it"
@@ -473,7 +473,7 @@ PIECES = (
             ),
             Mistake(
                 new_list_every_epoch,
-                "The list holds the mistakes of one epoch only. L grows over the whole training, as "
+                "The list holds the mistakes of one epoch only. L grows during the whole training, as "
                 "w = Σ y_j φ(x_j) runs over all mistakes so far: it begins before the loop and is returned after it.",
             ),
             Mistake(
@@ -598,8 +598,8 @@ PIECES = (
         [
             Mistake(
                 mistakes_counted,
-                "The error is right. The second number is Σ α_i, all mistakes of the training; but a point with α_i = "
-                "5 is stored once. Count the points with α_i > 0.",
+                "The error is right. The second number is Σ α_i, all mistakes made in training; but a point with α_i "
+                "= 5 is stored once. Count the points with α_i > 0.",
             ),
             Mistake(
                 zero_score_is_right,
@@ -626,7 +626,4 @@ PIECES = (
     ),
 )
 
-
-def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed belongs to."""
-    return Checks(PIECES, seed=seed)
+checks = seeded(PIECES)

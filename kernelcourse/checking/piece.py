@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -77,8 +78,9 @@ class Piece:
 
         A diagnosis, of at most `steps` steps, is made only for functions in this process and on visible cases.
         """
-        outcomes = [call(function, case) for case in drawn(self.cases, rng, hidden=hidden)]
-        wanted = [self.reference(*outcome.case.fresh()) for outcome in outcomes]
+        expected = self.expected(rng, hidden=hidden, keep=isinstance(function, Answer))
+        outcomes = [call(function, case) for case in expected.cases]
+        wanted = expected.wanted
         if early := _cannot_be_judged(self, outcomes, hidden):
             return early
         if self.settle is not None:
@@ -91,7 +93,7 @@ class Piece:
         if not wrong:
             return Result(self.name, self.points, cases=len(outcomes), hidden=hidden)
         first = min(wrong, key=lambda i: burden(outcomes[i]))
-        mistake = self._usual_mistake(outcomes, wanted)
+        mistake = self._usual_mistake(outcomes, expected)
         diagnosis = None
         if not hidden and not isinstance(function, Answer):
             diagnosis = diagnose(self, function, outcomes, wanted, steps, brief=mistake is not None)
@@ -109,6 +111,26 @@ class Piece:
             smaller=() if hidden else self._smaller(outcomes, wanted, wrong, first),
             diagnosis=diagnosis,
         )
+
+    def expected(self, rng: np.random.Generator, *, hidden: bool, keep: bool) -> Expected:
+        """The cases and what is expected on them, kept for the next submission of a class if asked to."""
+        if not keep:
+            return Expected(self, drawn(self.cases, rng, hidden=hidden))
+        key = (id(self.reference), id(self.cases), hidden, str(rng.bit_generator.state))
+        if key not in _KEPT:
+            if len(_KEPT) >= _MOST:
+                _KEPT.clear()
+            _KEPT[key] = Expected(self, drawn(self.cases, rng, hidden=hidden))
+        return _KEPT[key]
+
+    @engine("off")
+    def prepare(self, rng: np.random.Generator, *, hidden: bool) -> None:
+        """Compute now what grading a class would compute for every student; visible mistakes are common."""
+        expected = self.expected(rng, hidden=hidden, keep=True)
+        _ = expected.wanted, [case.plain for case in expected.cases]
+        for mistake in () if hidden else self.mistakes:
+            for number in range(len(expected.cases)):
+                expected.by_mistake(mistake, number)
 
     def _hint(
         self,
@@ -148,12 +170,12 @@ class Piece:
             return f"The result is right, but the function changed its argument {names}. Work on a copy."
         return ""
 
-    def _usual_mistake(self, outcomes: Sequence[Outcome], wanted: Sequence[Any]) -> Mistake | None:
+    def _usual_mistake(self, outcomes: Sequence[Outcome], expected: Expected) -> Mistake | None:
         """The first catalogued mistake that does what the student's function did, on every input."""
         for mistake in self.mistakes:
             told_apart = False
-            for outcome, want in zip(outcomes, wanted, strict=True):
-                theirs = call(mistake.wrong, outcome.case)
+            for number, (outcome, want) in enumerate(zip(outcomes, expected.wanted, strict=True)):
+                theirs = expected.by_mistake(mistake, number)
                 if not self._alike(outcome, theirs):
                     break
                 told_apart |= bool(self._problem(theirs, want))
@@ -189,6 +211,29 @@ class Piece:
         if outcome.printed.strip():
             rows.append(("printed", outcome.printed.strip()[:200]))
         return tuple(rows)
+
+
+class Expected:
+    """The cases of a piece, with what the reference and the usual mistakes return; each is computed at most once."""
+
+    def __init__(self, piece: Piece, cases: Sequence[Case]) -> None:
+        self.cases, self._piece = cases, piece
+        self._theirs: dict[tuple[Any, int], Outcome] = {}
+
+    @cached_property
+    def wanted(self) -> list[Any]:
+        return [self._piece.reference(*case.fresh()) for case in self.cases]
+
+    def by_mistake(self, mistake: Mistake, number: int) -> Outcome:
+        """What a mistake does on the case with this number."""
+        key = (mistake.wrong, number)
+        if key not in self._theirs:
+            self._theirs[key] = call(mistake.wrong, self.cases[number])
+        return self._theirs[key]
+
+
+_KEPT: dict[Any, Expected] = {}  # processes forked to grade a class inherit it
+_MOST = 1000
 
 
 @dataclass(frozen=True)

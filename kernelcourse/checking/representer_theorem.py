@@ -10,7 +10,7 @@ import numpy as np
 from ..algorithms import ridge
 from ..kernels import Linear
 from .cases import Case
-from .checks import Checks
+from .checks import seeded
 from .piece import Claim, Mistake, Piece
 
 _SOLVE_TOLERANCE = 1e-7
@@ -387,7 +387,4 @@ PIECES = (
     ),
 )
 
-
-def checks(seed: int) -> Checks:
-    """The checks of this assignment, on the cases of the term that the seed belongs to."""
-    return Checks(PIECES, seed=seed)
+checks = seeded(PIECES)

@@ -1,4 +1,4 @@
-"""The instructor's side: release and check assignments, start new ones. The command line lives in `cli`."""
+"""The instructor's side: release and check assignments, start new ones. The command line is in `cli`."""
 
 import sys
 

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--term", help="the term given at the release")
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="how many at a time (default: one per core)")
     parser.add_argument("--unsafe", action="store_true", help="run code with your permissions, without a sandbox")
-    parser.add_argument("--write", action="store_true", help="put the new release, results and grades in their places")
+    parser.add_argument("--write", action="store_true", help="put the new release, results and grades in place")
     add_course_argument(parser)
 
 
@@ -41,9 +41,9 @@ def run(args: argparse.Namespace) -> int:
     print("\n".join(_table(amended)))
     if args.write:
         write(course, amended)
-        print(f"{args.assignment}: the new release, results and grades are in their places")
+        print(f"{args.assignment}: the new release, results and grades are in place")
     else:
-        print("Nothing is written yet: run the same command with --write.")
+        print("Nothing has been written yet: run the same command with --write.")
     return 0
 
 

@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
                 _once(args)
             except CourseError as error:  # the file may be half written, or the next save may put it right
                 print(error)
-            print("\nWaiting for the next save; Ctrl-C ends.", flush=True)
+            print("\nWaiting for the next save; press Ctrl-C to stop.", flush=True)
             while _time_of(args.notebook) == saved:
                 time.sleep(_LOOK)
     except KeyboardInterrupt:

@@ -20,7 +20,7 @@ COMMANDS = {
     "init": "turn a folder into a course",
     "doctor": "report what this machine can do, and what to install",
     "check": "run the visible checks of a notebook",
-    "progress": "show how far you are in all assignments",
+    "progress": "show how far you have got in all assignments",
     "solution": "show a solution, once your instructor allows it",
     "release": "make the students' notebooks from the solutions",
     "roster": "enter students from a Canvas, Moodle or nbgrader list",

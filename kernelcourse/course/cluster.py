@@ -93,7 +93,7 @@ def require_security(address: str) -> dict[str, str]:
         here = here or ipaddress.ip_address(host).is_loopback
     if not here:
         raise CourseError(
-            f"{address} is not on this machine and not secured: start scheduler and workers with TLS and say tls://…; "
+            f"{address} is not on this machine and not secured: start scheduler and workers with TLS, at tls://…; "
             "they receive the secret of the hidden inputs, and their results become grades"
         )
     return {}

@@ -13,7 +13,7 @@ import secrets
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -105,7 +105,7 @@ def _alone(course: Course) -> Iterator[None]:
     try:
         lock = FileLock(folder / "lock").acquire(timeout=PATIENCE)
     except Timeout:
-        raise CourseError(f"another grading of {course.root} is running: wait until it ends") from None
+        raise CourseError(f"another run is grading {course.root}: wait until it ends") from None
     with lock:
         shutil.rmtree(folder / "drafts", ignore_errors=True)  # left by a run that was killed
         yield
@@ -203,7 +203,7 @@ class _Run:
         return result is not None and result.get("run") == self.plan["run"]
 
     def _graded(self, left: list[str], jobs: int, cluster: str) -> Iterator[tuple[str, str]]:
-        """Yield students as they finish; those who ran out of time beside busy neighbours come last, graded alone."""
+        """Yield students as they finish; those whose job ran out of time beside busy neighbours come last, alone."""
         from .merge import read_result
         from .schedule import OVERDUE, on_this_machine
 
@@ -263,7 +263,7 @@ class _Run:
         self._store(replace(graded, result=graded.result | {"digest": digest}))
 
     def _store(self, graded: Any) -> None:
-        """Write the result of a student, and of everyone for whom that student handed in."""
+        """Write the result of a student, and of everyone on whose behalf that student handed in the work."""
         from .groups import shared_result
         from .merge import store
         from .submission import with_receipt
@@ -322,7 +322,7 @@ class _Entries:
 
 
 def _ran_out_of_time(result: Mapping[str, Any]) -> bool:
-    """Whether a lack of time cost points and busy neighbours may be to blame, which is not so for code that waits."""
+    """Whether a lack of time cost points and busy neighbours may be the cause; they are not if the code only waited."""
     from .sandbox import WAITING
 
     timeouts = [ending for ending in result["endings"] if ending["kind"] == "timeout" and WAITING not in ending["text"]]
@@ -348,13 +348,19 @@ def _warm_up(course: Course, task: Any, *, thoroughly: bool) -> None:
     """Build here what the forked processes need; if there are many, first grade an empty submission as well."""
     import nbformat
 
-    from ..checking.checks import checks_in
+    from ..checking.checks import catalogue, checks_in, has_pieces
     from .handed import Handed
     from .library import library_for, locked_cells
+    from .notebooks import seed_of
+    from .secret import revealed
     from .submission import grade_submission
 
-    with checks_in(course.solutions / task.assignment):
+    with checks_in(course.solutions / task.assignment), revealed(task.secret):
         for path in sorted((course.exercises / task.assignment).glob("*.ipynb")):
-            library_for(path.stem, locked_cells(nbformat.read(path, as_version=4)), Path(task.shelf))
+            release = nbformat.read(path, as_version=4)
+            library_for(path.stem, locked_cells(release), Path(task.shelf))
+            if thoroughly and has_pieces(path.stem) and course.checks(task.assignment) is None:
+                with suppress(Exception):  # a reference that fails here fails again, where it is reported
+                    catalogue(path.stem).checks(seed_of(release)).prepare()
     if thoroughly:
         grade_submission(task, "nobody", Handed())

@@ -64,13 +64,13 @@ class Submission:
     lms_id: str = ""
     points: float = 0.0
     penalty: float = 0.0  # the points lost for lateness
-    waits: bool = False  # for an answer to be graded by hand
+    waits: bool = False  # whether an answer is still to be graded by hand
     reason: str = ""  # why there is no grade
     cells: list[CellScore] = field(default_factory=list)
     pieces: list[PieceResult] = field(default_factory=list)
     answers: dict[str, str] = field(default_factory=dict)
     variant: str = ""  # this student's own numbers, in words
-    literals: frozenset[str] = frozenset()  # and as a program writes them
+    literals: frozenset[str] = frozenset()  # the same numbers as a program writes them
 
     @property
     def name(self) -> str:

@@ -1,6 +1,6 @@
 """Make nbgrader's own commands as careful as `kernelcourse grade` when they run on one of our courses.
 
-nbgrader's converters copy whatever lies in a submission, follow links, and believe a time stamp that the student wrote;
+nbgrader's converters copy whatever lies in a submission, follow links, and trust a time stamp that the student wrote;
 none of their hooks can stop them. So this module wraps them as soon as the course's nbgrader_config.py imports our
 preprocessors: `autograde` works on a safe copy of the submissions, `generate_feedback` refuses links and leaves out
 what takes too long to show, `collect` and `zip_collect` record when a submission arrived.
@@ -113,7 +113,7 @@ def refuse_links(folder: Path) -> None:
     for path in (folder.parent, folder, *folder.rglob("*")):
         entry = path.lstat()
         if stat.S_ISLNK(entry.st_mode) or (stat.S_ISREG(entry.st_mode) and entry.st_nlink > 1):
-            raise OSError(f"{path} is a link: it is not followed, and nothing of {folder} is given back")
+            raise OSError(f"{path} is a link: it is not followed, and there is no feedback on {folder}")
 
 
 @_in_front(GenerateFeedback, "convert_single_notebook")

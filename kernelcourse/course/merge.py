@@ -1,4 +1,4 @@
-"""A single writer stores results: the result's folder, the gradebook in one transaction, the notebooks.
+"""A single writer stores each result: first its folder, then the gradebook in one transaction, then the notebooks.
 
 nbgrader's `update_or_create_submission` commits at every step, so a killed run would leave half a submission.
 Late penalties are computed from the gradebook's own due date and extensions, at every run and for everybody.

@@ -64,7 +64,7 @@ class Submissions(LoggingConfigurable):
     received = Enum(
         ("collector", "timestamp.txt", "file"),
         "collector",
-        help="who says when a submission came: the collector (submitted/received.csv, which `nbgrader collect`, "
+        help="what says when a submission arrived: the collector (submitted/received.csv, which `nbgrader collect`, "
         "`nbgrader zip_collect` and `kernelcourse collect` write), the file timestamp.txt in the student's folder, "
         "which a student may have written, or the notebook's own time",
     ).tag(config=True)

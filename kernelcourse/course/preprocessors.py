@@ -13,7 +13,7 @@ from traitlets import Bool, Float, Integer, List, Unicode
 from ..checking.checks import checks_in
 from . import guard  # noqa: F401 - nbgrader's own commands become careful with it
 from .library import REFUSED, library_for, locked_cells
-from .notebooks import give_stable_ids, seed_of, strip_noise
+from .notebooks import give_stable_ids, parse_once, seed_of, strip_noise
 from .proxy import RemoteFunction
 from .sandbox import Died, Limits, Sandbox
 from .secret import assignment_secret, fingerprint, grading_folder, revealed
@@ -35,7 +35,7 @@ NOT_RUN = {
 
 
 class StudentCopy(NbGraderPreprocessor):
-    """A step of a release: add links to the book and cells that install and count; no check stops *Run All*."""
+    """A step of a release: add what `student_copy` describes, and let no check stop *Run All*."""
 
     book = Unicode(help="address of the published book, for links").tag(config=True)
     package = Unicode(help="what `%pip install` fetches where kernelcourse is missing").tag(config=True)
@@ -63,13 +63,11 @@ def _course_root(preprocessor: Any) -> Path:
 
 
 def _release(root: Path, resources: Any) -> Any:
-    import nbformat
-
     ours = resources["nbgrader"]
     variants = read_variants(root, ours["assignment"])
     if ours.get("student") in variants.seeds:
         return variants.notebook(ours["student"], ours["notebook"])
-    return nbformat.read(root / "exercises" / ours["assignment"] / f"{ours['notebook']}.ipynb", as_version=4)
+    return parse_once((root / "exercises" / ours["assignment"] / f"{ours['notebook']}.ipynb").read_bytes())
 
 
 class Transplant(NbGraderPreprocessor):
@@ -90,9 +88,9 @@ class GradeSafely(NbGraderPreprocessor):
     The outputs of check cells are written here and nowhere else, so that nbgrader's own rule gives the points.
     """
 
-    timeout = Float(60, help="seconds of processor time for a cell, or for all calls of one function in a check").tag(
-        config=True
-    )
+    timeout = Float(
+        60, help="seconds of processor time, and of waiting, for a cell or for all calls of one function in a check"
+    ).tag(config=True)
     patience = Float(5, help="wall-clock limit, as a multiple of the processor time").tag(config=True)
     total = Float(900, help="seconds for a notebook").tag(config=True)
     memory = Integer(2_000_000_000, help="bytes that a student's processes may use together").tag(config=True)

@@ -1,4 +1,4 @@
-"""Show how far you are: correct pieces, points and the last try of every assignment, read from the saved notebooks.
+"""Show how far you have got: pieces, points and the last try at every assignment, read from the saved notebooks.
 
 Nothing is run: what counts is what the checks said when the notebook was last saved.
 """

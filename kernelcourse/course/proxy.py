@@ -14,7 +14,7 @@ from typing import Any
 from ..checking.calling import Answer, Outcome, Raised
 from ..checking.cases import Case
 from .library import REFUSED
-from .plain import NotPlain, Opaque, Unknown, decode, encode, readable
+from .plain import NotPlain, Opaque, Unknown, decode, readable
 from .sandbox import Died
 from .session import Session
 
@@ -33,6 +33,7 @@ class RemoteFunction(Opaque, Answer):
     def __init__(self, session: Session, name: str) -> None:
         self.session, self.name = session, name
         self.keeper: int | None = None  # which kept copy of the process answers; None: the process as it is now
+        self.last = False  # whether no other function will be asked of that copy
         self.renewed = False
         self.hidden = False  # if the case is hidden, what an error says is hidden as well
         self.gone: Raised | None = None
@@ -90,10 +91,9 @@ class RemoteFunction(Opaque, Answer):
         if self.session.guest is not self:
             if self.session.guest is not None:
                 self.session.guest.close()
-            self.session.tell({"op": "examine", "name": self.name, "keeper": self.keeper})
+            self.session.tell({"op": "examine", "name": self.name, "keeper": self.keeper, "last": self.last})
             self.session.guest = self
-        message = {"op": "call", "args": encode(case.args), "strided": case.strided, "frozen": case.frozen}
-        message |= {"keywords": encode(case.keywords), "fetch": fetch}
+        message = {"op": "call", "fetch": fetch, **case.plain}
         start = time.monotonic()
         try:
             reply = self.session.ask(message, self.seconds, self.clock)

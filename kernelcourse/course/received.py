@@ -72,7 +72,7 @@ def in_utc(text: str) -> str:
 
 
 def _complete(text: str) -> datetime:
-    """The one time that a text names, whatever day it is read on and whichever of day and month comes first."""
+    """The time that a text names; an error if it depends on the day of reading or on the order of day and month."""
     from dateutil import parser
 
     days = (datetime(2000, 1, 1), datetime(2001, 2, 2))  # each fills in what is missing

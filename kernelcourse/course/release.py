@@ -3,7 +3,7 @@
 Before that, the assignment is tried out: the solution must get full marks, the stub nothing, and every usual mistake
 must be recognised. Without --term, the numbers are those in the book; with it, data and test cases are drawn anew from
 a seed that belongs to the term. With --per-student, every student on a list also gets their own notebook, in
-variants/, with other data and cases, and with other numbers where the checks list PARAMETERS. In the course's own
+variants/, with different data and cases, and different numbers where the checks list PARAMETERS. In the course's own
 repository, the fingerprints of mistakes, on which hints are based, are brought up to date.
 """
 
@@ -49,7 +49,9 @@ def run(args: argparse.Namespace) -> int:
     students = [student for student, _ in read_roster(args.per_student)] if args.per_student else []
     for assignment in args.assignments or course.assignments():
         for notebook in release(course, assignment, term=args.term, students=students):
-            print(notebook.relative_to(course.root))
+            beside = [notebook.with_name(f"{notebook.stem}{ending}") for ending in (ENDING, COMMITMENT)]
+            for path in [notebook, *filter(Path.is_file, beside)]:  # what to give to students
+                print(path.relative_to(course.root))
         if (course.root / "kernelcourse" / "checking").is_dir():
             for table in fingerprints.build(course, assignment):
                 print(table.relative_to(course.root))

@@ -190,5 +190,5 @@ def _held_against(receipt: Mapping[str, Any], records: list[Mapping[str, Any]], 
         if name in ("kernelcourse", "python", "numpy") and (now := versions()[name]) != version
     ]
     if not differing:
-        return [*changed, "Every piece has the points that the receipt says."], True
-    return [*changed, "Not as the receipt says:", *differing], False
+        return [*changed, "Every piece has the points stated on the receipt."], True
+    return [*changed, "These differ from the receipt:", *differing], False

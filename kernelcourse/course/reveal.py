@@ -1,6 +1,6 @@
 """Publish the hidden inputs of an assignment, so that students can replay their grades.
 
-The release named the secret by its hash. Take no more submissions of the assignment afterwards.
+The release named the secret by its hash. Accept no more submissions of the assignment afterwards.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import platform
 import re
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -46,7 +47,7 @@ _HOME = "/home/student"
 _LIBRARY, _SITE = "/library", "/site"
 _DISKS = ("/tmp", "/dev/shm", _HOME)
 _ROOM = 64  # processes beyond those that the cells may have, for answering calls
-_IDLE = 0.02  # of wall-clock time: code that uses less is waiting, whatever its neighbours do
+_IDLE = 0.02  # code that uses less than this fraction of wall-clock time is waiting, whatever its neighbours do
 WAITING = ", nearly all of them spent waiting"
 _START = 300  # seconds of wall-clock time for a sandbox to get ready; on an idle machine it takes one
 
@@ -55,8 +56,8 @@ _START = 300  # seconds of wall-clock time for a sandbox to get ready; on an idl
 class Limits:
     """What a sandbox may use."""
 
-    seconds: float = 60  # of processor time, for a cell or for all calls of a function in a check
-    patience: float = 5  # wall-clock time as a multiple of `seconds`, for code that waits and for busy machines
+    seconds: float = 60  # of processor time, and of waiting, for a cell or for all calls of a function in a check
+    patience: float = 5  # wall-clock time as a multiple of `seconds`, because the machine may be busy
     memory: int = 2_000_000_000  # bytes for all processes together, and the address space of each
     disk: int = 64_000_000  # bytes for the private home, and for one file
     processes: int = 32  # and threads
@@ -71,7 +72,8 @@ class Limits:
     @property
     def overrun(self) -> str:
         """What is said about code that takes longer."""
-        return f"took more than {self.seconds:g} seconds of processor time, or {self.clock:g} of wall-clock time"
+        short, long = f"{self.seconds:g}", f"{self.clock:g}"
+        return f"took more than {short} seconds of processor time or of waiting, or {long} of wall-clock time"
 
     @property
     def resources(self) -> dict[str, int]:
@@ -112,6 +114,8 @@ class Sandbox:
         self.channel = Channel(ours)
         self.scratch = ""
         self.spent = 0.0  # seconds of processor time, once it has ended
+        self._seen = 0.0  # the processor time used when it was last measured
+        self.idle = 0.0  # seconds in which it had something to do, but all of it was asleep
         self.overrun = self.limits.overrun  # what is said about a cell that took too long
         self.ready = False
         self.user = OwnUser() if not self.unsafe and os.geteuid() == 0 else None
@@ -217,12 +221,12 @@ class Sandbox:
         begun = time.monotonic()
         deadline = begun + clock
         self.channel.connection.settimeout(clock)
-        look = begun + 0.5
+        look, looked, idle = begun + 0.5, begun, self.idle
         self.overrun = self.limits.overrun
         before: float | None = None  # the processor time used when it was first measured
 
         def wait(connection: socket.socket) -> None:
-            nonlocal look, before
+            nonlocal look, looked, before
             while True:
                 ready = select.select([connection], [], [], 0.5)[0]
                 now = time.monotonic()
@@ -236,7 +240,17 @@ class Sandbox:
                         self.overrun += WAITING
                     if used - before > seconds:  # by code that ignores the worker's own timer
                         raise TimeoutError
-                    look = time.monotonic() + 0.5
+                    idles = used - self._seen < 0.1 * (now - looked)
+                    self._seen = used
+                    if not ready and idles and self._is_asleep() and not select.select([connection], [], [], 0)[0]:
+                        self.idle += min(now - looked, 1)  # if more, it is we who had to wait
+                    if self.idle - idle > seconds - self.grace:
+                        self.overrun = self.limits.overrun + WAITING
+                        if self.idle - idle > seconds:
+                            raise TimeoutError
+                        self._ring(message)
+                    looked = time.monotonic()
+                    look = looked + 0.5
                 if ready:
                     return
 
@@ -274,13 +288,18 @@ class Sandbox:
         import psutil
 
         family = self._family()
-        memory = 0 if self.unsafe or len(family) < 2 else _stored(family[-1].pid)
-        threads, used = 0, 0.0
+        stored = 0 if self.unsafe or len(family) < 2 else _stored(family[-1].pid)
+        threads, used, memory = 0, 0.0, stored
         for member in family:
             with contextlib.suppress(psutil.Error), member.oneshot():
                 used += sum(member.cpu_times()[:4])  # its own, and that of children that have ended
                 threads += member.num_threads()
-                memory += member.memory_full_info().pss  # copies of a process share most of their memory
+                memory += member.memory_info().rss
+        if memory > 0.9 * self.limits.memory:  # copies of a process share most of theirs, which takes long to find out
+            memory = stored
+            for member in family:
+                with contextlib.suppress(psutil.Error):
+                    memory += member.memory_full_info().pss
         if memory > self.limits.memory:
             self.end()
             raise self._too_large()
@@ -290,13 +309,34 @@ class Sandbox:
             raise Died("processes", f"had more than {self.limits.processes} processes and threads")
         return self._counted() or used
 
+    def _is_asleep(self) -> bool:
+        """Whether all its threads sleep. On a busy machine, a thread that waits for a processor is not asleep."""
+        try:
+            for member in self._family():
+                for thread in os.listdir(f"/proc/{member.pid}/task"):
+                    state = Path(f"/proc/{member.pid}/task/{thread}/stat").read_bytes().rpartition(b")")[2].split()[0]
+                    if state not in (b"S", b"Z"):
+                        return False
+        except OSError:  # one has just ended, or this system has no such files
+            return False
+        return True
+
+    def _ring(self, message: dict[str, Any] | None) -> None:
+        """Tell the worker that the time of its cell is up, as its own timer would: what the cell has done stays."""
+        import psutil
+
+        family = self._family()[0 if self.unsafe else 2 :]  # bubblewrap's own processes come first
+        if message is not None and message["op"] == "run" and family:
+            with contextlib.suppress(psutil.Error):
+                family[0].send_signal(signal.SIGALRM)
+
     def _too_large(self) -> Died:
         return Died("memory", f"used more than {self.limits.memory / 1e9:g} GB of memory")
 
     def _own_group(self) -> ControlGroup | None:
         most = {"memory.max": self.limits.memory, "memory.swap.max": 0, "memory.oom.group": 1}
         most["pids.max"] = self.limits.processes + _ROOM + 2
-        with contextlib.suppress(OSError):  # then what runs in the sandbox is counted from outside
+        with contextlib.suppress(OSError):  # without a group, what runs in the sandbox is counted from outside
             place = home()
             return ControlGroup(place, most) if place else None
         return None
@@ -402,7 +442,7 @@ class Mounts:
         self.arguments += ["--perms", "0755", "--size", "4096", "--tmpfs", place]
 
     def add_system(self) -> None:
-        """The system's programs and the interpreter, without any package for Python."""
+        """The system's programs and the interpreter, without any Python packages."""
         parts = ("bin", "lib", "lib64", "lib32")
         prefix = os.path.realpath(sys.base_prefix)
         places = ["/usr/share", *(f"{root}/{part}" for root in ("/usr", "", "/usr/local", prefix) for part in parts)]

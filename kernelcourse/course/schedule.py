@@ -144,7 +144,7 @@ def _quota_of(folder: Path) -> float:
             allowed = (folder / "cpu.cfs_quota_us").read_text(encoding="ascii").strip()
             period = (folder / "cpu.cfs_period_us").read_text(encoding="ascii").strip()
         return int(allowed) / int(period) if int(allowed) > 0 else math.inf
-    except (OSError, ValueError):  # it has none, or says "max"
+    except (OSError, ValueError):  # there is no quota, or it is "max"
         return math.inf
 
 

@@ -1,7 +1,7 @@
 """System calls that a sandbox refuses: no answer needs them, and each is a way around a limit or deep into the kernel.
 
 The filter is a small program for the kernel (classic BPF, see seccomp(2)), which bubblewrap installs. libseccomp would
-supply the numbers, but its Python bindings are not on PyPI and bubblewrap is not linked to it; a test compares them.
+supply the numbers, but its Python bindings are not on PyPI and bubblewrap is not linked against it; a test compares.
 """
 
 from __future__ import annotations

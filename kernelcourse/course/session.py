@@ -23,7 +23,7 @@ class Session:
     """Runs the cells of one notebook from top to bottom, whatever they do to their sandbox.
 
     The first sandbox starts at once, so that it gets ready while the caller does other things. The whole run may take
-    `seconds` of processor time, and more wall-clock time, as a cell may.
+    `seconds` of processor time and of waiting, and more wall-clock time, as a cell may.
     """
 
     def __init__(self, start: Callable[[], Sandbox], *, seconds: float) -> None:
@@ -31,7 +31,7 @@ class Session:
         self.sandbox: Sandbox | None = start()
         self.limits = self.sandbox.limits
         self.seconds, self.begun = seconds, time.monotonic()
-        self.spent = 0.0  # processor time of sandboxes that have ended
+        self.spent = 0.0  # processor time of sandboxes that have ended, and the time in which they only waited
         self.left = _NOTEBOOK * self.limits.output  # bytes that may still be shown
         self.history: list[str | None] = []  # the cells that ran; None marks a point where a copy was kept
         self.guest: Any = None  # the function whose calls a copy of the student's process is answering
@@ -66,7 +66,7 @@ class Session:
             raise
 
     def _forget(self, sandbox: Sandbox) -> None:
-        self.spent += sandbox.spent
+        self.spent += sandbox.spent + sandbox.idle
         if self.sandbox is sandbox:
             self.sandbox = None
 
@@ -110,7 +110,7 @@ class Session:
         elapsed = time.monotonic() - self.begun
         if elapsed <= self.seconds:  # no need to ask what it used
             return
-        used = self.spent + (self.sandbox.used() if self.sandbox else 0)
+        used = self.spent + (self.sandbox.used() + self.sandbox.idle if self.sandbox else 0)
         if used > self.seconds or elapsed > self.limits.patience * self.seconds:
             self.end()
             raise Died("timeout", "could not be run: the notebook as a whole took too long")

@@ -3,8 +3,8 @@
 An answer becomes the set of its runs of K tokens, with the student's own names made alike and comments left out. Runs
 that say nothing are discounted: those in the stub, those in the model solution, and those that many in the class wrote.
 Two answers are near-identical if the runs that are left agree in a long passage and differ little elsewhere. If many
-copy from one student, the passage is no longer rare; then identical wording, comments included, in a long text that
-agrees to the letter gives them away. The numbers that a variant of the assignment gave each student count as alike.
+copy from one student, the passage is no longer rare; then a long text that agrees to the letter, comments included,
+gives them away. The numbers that a variant of the assignment gave each student count as alike.
 
 copydetect does not consider the stub, the solution or what a class shares, and Moss sends the answers elsewhere.
 """

@@ -82,7 +82,7 @@ def why_not(rule: str | date, mine: dict[Path, Path], *, today: date) -> str:
     if isinstance(rule, date):
         return "" if today >= rule else f"it can be seen from {rule.isoformat()} on."
     if rule == NEVER:
-        return "your instructor keeps it."
+        return "your instructor has not released it."
     rows: list[Row] = []
     for source, path in mine.items():
         found = [row for row in check(path, seconds=seconds_per_piece()) if row.earned is not None]

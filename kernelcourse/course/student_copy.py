@@ -1,4 +1,4 @@
-"""What a release adds to a notebook's source: links to the book, a cell that installs, a cell that counts."""
+"""What a release adds to the source: links to the book, and cells that install the package and show progress."""
 
 from __future__ import annotations
 

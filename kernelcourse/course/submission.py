@@ -24,6 +24,7 @@ from typing import Any
 from .engine import load_config
 from .folder import CONFIG, Course
 from .handed import Handed
+from .notebooks import parse_once
 from .receipt import NAME, receipt, versions
 from .secret import fingerprint
 from .transplant import assign, transplant
@@ -105,10 +106,7 @@ def put_together(task: Task, student: str, handed: Handed, run: Callable[[str, A
     folder = f"exercises/{task.assignment}/"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nbformat's warnings about old notebooks
-        releases = {
-            stem: nbformat.reads(task.course[f"{folder}{stem}.ipynb"].decode(), as_version=4)
-            for stem in sorted(task.locked)
-        }
+        releases = {stem: parse_once(task.course[f"{folder}{stem}.ipynb"]) for stem in sorted(task.locked)}
         found = assign(handed.files, releases, handed.saved)
         texts = {stem: [cell.text for cell in cells if cell.code] for stem, cells in found.cells.items()}
         noted = [*found.endings, *task.variants.endings(student, texts)]

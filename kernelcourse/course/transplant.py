@@ -65,8 +65,8 @@ class Submitted:
 def read_cells(content: bytes) -> list[Cell]:
     """The cells of a notebook file of any format version; raise `Unreadable` if it is not a notebook."""
     if len(content) > LARGEST:
-        raise Unreadable(f"it has {len(content) // 1_000_000} MB")
-    if content.count(b"[") + content.count(b"{") > _BRACKETS:  # but a long output may well contain as many
+        raise Unreadable(f"its size is {len(content) // 1_000_000} MB")
+    if content.count(b"[") + content.count(b"{") > _BRACKETS:  # a long output may well contain as many
         rest = _TEXT.sub(b"", content)
         if rest.count(b"[") + rest.count(b"{") > _BRACKETS:
             raise Unreadable("it has millions of parts")
@@ -365,7 +365,8 @@ class _Layout:
 
 
 def _put_together(release: Any, answers: Mapping[int, str], added: Mapping[int, list[Any]], seen: set[int]) -> Any:
-    result = copy.deepcopy(release)
+    result = copy.copy(release)
+    result.metadata = copy.deepcopy(release.metadata)
     result.cells = list(added.get(-1, []))
     for position, original in enumerate(release.cells):
         deleted = seen and position not in seen and original.cell_type == "code" and not _grade_id(original)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import secrets
 from pathlib import Path
 
@@ -36,6 +38,9 @@ class OwnUser:
 
 def _is_running(uid: int) -> bool:
     """Whether a process has this user id: a service, or a process about to end in a killed grader's sandbox."""
-    import psutil
-
-    return any(uid in (process.info["uids"] or ()) for process in psutil.process_iter(["uids"]))
+    for process in filter(str.isdigit, os.listdir("/proc")):  # psutil takes several times as long
+        with contextlib.suppress(OSError):  # it has just ended
+            status = Path(f"/proc/{process}/status").read_bytes()
+            if str(uid).encode() in status.partition(b"\nUid:")[2].split(b"\n", 1)[0].split():
+                return True
+    return False

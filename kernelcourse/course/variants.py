@@ -122,7 +122,7 @@ def write_variants(root: Path, assignment: str, variants: Variants) -> None:
 
 
 def require_same_values(variants: Variants, assignment: str) -> None:
-    """Refuse to grade with numbers other than students were given; to be called within `checks_in`."""
+    """Refuse to grade with numbers other than those that students were given; call this within `checks_in`."""
     for student, seed in variants.seeds.items():
         for stem, values in variants.values[student].items():
             if (now := values_of(stem, seed)) != values:

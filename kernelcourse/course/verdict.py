@@ -39,7 +39,8 @@ class Recorder:
                 self.waiting[name] = _students(answer)
 
     def try_hidden(self) -> None:
-        for name, answer in self.waiting.items():
+        for number, (name, answer) in enumerate(self.waiting.items(), start=1):
+            answer.last = number == len(self.waiting)
             self.results[name] = self._examine(name, answer, hidden=True)
 
     def _examine(self, name: str, answer: Any, *, hidden: bool) -> Result:

@@ -45,7 +45,7 @@ def copy_course(course: Course, assignment: str, folder: Path, students: Collect
             shutil.copy(path, copy.root / "submitted")
         elif (path / assignment).is_dir() and (not students or path.name in students):
             where = copy.root / "submitted" / path.name
-            if path.is_symlink() or (path / assignment).is_symlink():  # for grading to refuse
+            if path.is_symlink() or (path / assignment).is_symlink():  # stays a link, which grading refuses
                 where.mkdir(parents=True)
                 os.symlink(path / assignment, where / assignment)
             else:

@@ -6,9 +6,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from kernelcourse.checking.calling import Answer, call
 from kernelcourse.checking.cases import Case, case_generator
 from kernelcourse.checking.drawing import drawn
-from kernelcourse.checking.piece import Piece
+from kernelcourse.checking.piece import Mistake, Piece
 from kernelcourse.seam import engine
 from tests.checking.test_catalogues import FUNCTIONS
 
@@ -84,3 +85,39 @@ def test_how_often_a_hidden_answer_is_wrong_is_not_said():
     result = piece.examine(choosing, np.random.default_rng(1), hidden=True)
     assert not result.passed and not any(letter.isdigit() for letter in result.title.partition("(")[0])
     assert "wrong on" in piece.examine(choosing, np.random.default_rng(1)).title
+
+
+class Elsewhere(Answer):
+    def __init__(self, function):
+        self.function = function
+
+    def try_on(self, case):
+        return call(self.function, case)
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_class_is_graded_with_right_answers_that_were_computed_once(hidden):
+    asked = []
+
+    def right(number, x):
+        asked.append(number)
+        return x
+
+    def negated(number, x):
+        return -x
+
+    def fresh():
+        return Piece("p", 1, right, numbered, [Mistake(negated, "Mind the sign.")])
+
+    once, prepared = fresh().examine(Elsewhere(negated), np.random.default_rng(3), hidden=hidden), fresh()
+    prepared.prepare(np.random.default_rng(3), hidden=hidden)
+    asked.clear()
+    assert prepared.examine(Elsewhere(negated), np.random.default_rng(3), hidden=hidden) == once
+    assert not asked and once.mistake == "negated"
+    assert prepared.examine(Elsewhere(lambda number, x: x), np.random.default_rng(3), hidden=hidden).passed
+    assert not asked
+    prepared.examine(negated, np.random.default_rng(3), hidden=hidden)  # a student's own check computes its own
+    assert len(asked) > 4
+    asked.clear()
+    prepared.examine(Elsewhere(negated), np.random.default_rng(4), hidden=hidden)  # so do other inputs
+    assert len(asked) > 4

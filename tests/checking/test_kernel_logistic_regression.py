@@ -1,4 +1,4 @@
-"""Correct answers by other routes pass assignment 05."""
+"""Correct answers computed in other ways pass the checks of assignment 05."""
 
 import numpy as np
 import pytest

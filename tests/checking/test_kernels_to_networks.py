@@ -1,4 +1,4 @@
-"""Correct answers by other routes pass assignment 10."""
+"""Correct answers computed in other ways pass the checks of assignment 10."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The check of an endless loop stops automatically, on every system."""
+"""A check stops an endless loop by itself, on every system."""
 
 import itertools
 import signal

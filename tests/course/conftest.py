@@ -205,7 +205,7 @@ def assignment(request):
 
 @pytest.fixture(scope="module")
 def home(request, assignment):
-    """The course that the assignment lives in."""
+    """The course that the assignment belongs to."""
     home = HERE if assignment != SCAFFOLD else request.getfixturevalue("scaffold")
     with checks_in(home.solutions / assignment):
         yield home

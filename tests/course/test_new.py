@@ -59,3 +59,15 @@ def test_a_release_says_what_it_has_written_for_the_term(course, capsys):
     assert capsys.readouterr().out.splitlines() == ["exercises/01-a/2027.ipynb", "exercises/02-b/2027.ipynb"]
     assert main(["release", "02-b", "--course", str(course.root)]) == 0
     assert capsys.readouterr().out.splitlines() == ["exercises/02-b/None.ipynb"]
+
+
+def test_a_release_names_every_file_that_students_need(course, capsys):
+    (course.solutions / "01-a").mkdir(parents=True)
+    (course.solutions / "01-a" / "a.md").touch()
+    for name in ("2027.checks.json", "2027.commitment.json", "other.checks.json"):
+        path = course.exercises / "01-a" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert main(["release", "--term", "2027", "--course", str(course.root)]) == 0
+    written = [f"exercises/01-a/2027{ending}" for ending in (".ipynb", ".checks.json", ".commitment.json")]
+    assert capsys.readouterr().out.splitlines() == written

@@ -51,7 +51,7 @@ def assert_all_went_well(log, folder):
     assert [entry["line"] for entry in log if entry["code"]] == []
     assert "3 graded, 0 left as they were, 0 failed" in said(log, "kernelcourse grade")
     assert "the same verdict, byte for byte" in said(log, "kernelcourse replay ada")
-    assert "Every piece has the points that the receipt says." in said(log, "kernelcourse replay sorting")
+    assert "Every piece has the points stated on the receipt." in said(log, "kernelcourse replay sorting")
     assert "cleo     1/7       2/8       +1" in said(log, "kernelcourse amend")
     assert points(folder) == {"ada": 8, "bob": 0, "cleo": 2}
 

@@ -52,9 +52,9 @@ def test_from_its_date_on_the_solution_is_printed_without_marks_and_hidden_tests
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('default = "never"', "your instructor keeps it."),
-        ("", "your instructor keeps it."),
-        (None, "your instructor keeps it."),
+        ('default = "never"', "your instructor has not released it."),
+        ("", "your instructor has not released it."),
+        (None, "your instructor has not released it."),
         ("default = 9999-12-31", "it can be seen from 9999-12-31 on."),
     ],
 )

@@ -1,4 +1,4 @@
-"""What a student's notebook has besides its source: a cell that installs, links, and a cell that counts."""
+"""What a student's notebook has besides its source: cells that install the package and show progress, and links."""
 
 import sys
 

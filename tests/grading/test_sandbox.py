@@ -16,6 +16,7 @@ from kernelcourse.course import users
 from kernelcourse.course.control_group import ControlGroup, home
 from kernelcourse.course.errors import CourseError
 from kernelcourse.course.sandbox import (
+    WAITING,
     Died,
     Limits,
     Sandbox,
@@ -198,6 +199,30 @@ def test_time_is_up_and_the_shell_goes_on(place):
     assert printed(place, "kept") == "7"
 
 
+def test_code_that_only_waits_is_stopped_early_and_the_shell_goes_on(place):
+    """An hour of wall-clock time is allowed, but nothing wants a processor."""
+    assert run(place, "import time\nkept = 8\ntime.sleep(10_000)", 1, 3600)["late"]
+    assert place.overrun.endswith(WAITING)
+    place._ring({"op": "run"})  # too late: no cell is running
+    assert printed(place, "kept") == "8"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "while True: pass",
+        "import os\nchild = os.fork()\nif not child:\n    while True: pass\ntry: os.wait()\nfinally: os.kill(child, 9)",
+        "import threading, time\ndef spin():\n    while not over: pass\nover = False\n"
+        "threading.Thread(target=spin).start()\ntry: time.sleep(10_000)\nfinally: over = True",
+    ],
+    ids=["computing", "a process that computes", "a thread that computes"],
+)
+def test_code_that_computes_never_waits_however_busy_the_machine_is(place, code):
+    before = place.idle
+    run(place, code, 1000, 2)
+    assert place.idle == before
+
+
 def test_output_is_cut(place):
     reply = run(place, "for _ in range(3): print('x' * 40_000)")
     assert reply["cut"] and len(reply["outputs"][0]["text"]) == LIMITS.output
@@ -241,6 +266,7 @@ DEAF = "import signal, time\nfor number in (14, 27): signal.signal(number, signa
         ("import os; os.kill(os.getpid(), 9)", (), "kernel died"),
         (DEAF + "while True: pass", (0.2, 600), "timeout"),
         (DEAF + "while True: time.sleep(1)", (20, 0.2), "timeout"),
+        (DEAF + "while True: time.sleep(1)", (1, 3600), "timeout"),
         (SPOIL, (), "too much output"),
     ],
 )

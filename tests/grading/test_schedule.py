@@ -171,7 +171,7 @@ def test_two_gradings_of_a_course_do_not_meet(course, monkeypatch):
     enrol(course, CLASS[:1])
     with (course.root / ".grading" / "lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(CourseError, match="another grading"):
+        with pytest.raises(CourseError, match="another run is grading"):
             grade(course, ASSIGNMENT)
     assert grade(course, ASSIGNMENT)[0]["student"] == CLASS[0]
 

@@ -161,6 +161,33 @@ def test_hidden_cases_are_for_the_function_as_it_was_at_the_check(session):
     assert passed(waiting.conclude())
 
 
+def test_hidden_cases_of_one_function_leave_nothing_behind_for_the_next(session):
+    """The last one is answered by the kept copy itself, in which no other function may have been called."""
+    session.run("others = set()")
+    for name, body in RIGHT.items():
+        session.run(f"def {name}(Phi, *rest):\n    others.add({name!r})\n    return {body} if len(others) == 1 else 0")
+    assert passed(hearing(session, *RIGHT).conclude())
+
+
+def test_a_kept_copy_that_dies_on_its_last_function_costs_that_function_only(library):
+    session = Session(lambda: Sandbox(library), seconds=3000)
+    try:
+        define(session, **RIGHT)
+        session.run(
+            "import os\nright = predict\ndef predict(Phi, a):\n    return os._exit(3) if os.path.exists('/tmp/x') else "
+            "right(Phi, a)"
+        )
+        waiting = hearing(session, *RIGHT)
+        session.run("open('/tmp/x', 'w').close()")
+        outputs = waiting.conclude()
+        earned = [record["earned"] for output in outputs for record in output["metadata"]["kernelcourse"]]
+        assert earned[0] > 0 and earned[1] == 0
+        assert [function.name for function in waiting.functions if function.died] == ["predict"]
+        assert session.run("print(7)")[0][0]["text"] == "7\n"
+    finally:
+        session.end()
+
+
 def test_a_kept_copy_outlives_its_sandbox(library):
     session = Session(lambda: Sandbox(library), seconds=3000)
     try:

@@ -47,7 +47,7 @@ class Probes:
 
 
 def probes(piece: Piece) -> Probes:
-    """Cases of a piece that no seed of a term draws."""
+    """Cases for a piece that no term's seed draws."""
     return _probes(piece.name, piece.cases, piece.reference)
 
 

@@ -190,7 +190,7 @@ def _everywhere(found: Sequence[Edit]) -> Iterator[Edit]:
 
 
 def _alike(edit: Edit) -> Any:
-    """A key shared by changes that come from one habit, or None for a change that no other change accompanies."""
+    """A key shared by changes that come from one habit, or None for a change that comes alone."""
     node = edit.place
     if edit.kind in ("axis", "keyword", "function"):
         return edit.kind, edit.detail

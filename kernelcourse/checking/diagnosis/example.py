@@ -14,7 +14,7 @@ _MUCH = 40  # as many numbers as a reader is willing to look at
 def burden(outcome: Outcome) -> tuple[int, ...]:
     """How hard an input is to read; the smallest is shown.
 
-    With one point or one feature wrong shapes look right, and five random digits cannot be checked by hand. A few
+    With one point or one feature, wrong shapes look right, and five random digits cannot be checked by hand. A few
     whole numbers are better, in arrays whose sizes differ and are larger than one.
     """
     arrays = [arg for arg in outcome.case.args if isinstance(arg, np.ndarray) and arg.ndim]

@@ -91,7 +91,7 @@ def repair(
 
 
 def _cost(edit: Edit) -> int:
-    """Superfluous parts of a function are tried first: they take few steps to find."""
+    """Superfluous parts of a function are tried first: finding them takes few steps."""
     return -1 if edit.kind == "part" else edit.cost
 
 
