@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     bring_exercises_up_to_date()
     ignored = IgnoreFilter([], [r"__pycache__", r"\.ipynb_checkpoints", r"~$", r"/api/names/"])
     book = _create_app([ROOT / name for name in WATCHED], ignored, rebuild, HTML, address)
-    print(f"the book: http://{address}, the exercises: http://{address}/book/exercises.html (Ctrl+C ends)", flush=True)
+    print(f"the book: http://{address}, the exercises: http://{address}/book/exercises.html (Ctrl+C stops)", flush=True)
     if not options.no_browser:
         open_browser(address, delay=1)
     uvicorn.run(beside(book), host="127.0.0.1", port=options.port, log_level="warning")

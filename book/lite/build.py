@@ -160,7 +160,7 @@ def run_jupyter_lite(source: Path) -> None:
 
 
 def add_warnings(site: Path) -> None:
-    """Make every page of the site first run our script, which says so if a browser cannot run Python."""
+    """Make every page of the site run our script first, which tells readers if their browser cannot run Python."""
     shutil.copy(HERE / "site/course.js", site)
     for page in sorted(site.rglob("index.html")):
         up = "../" * (len(page.relative_to(site).parts) - 1)

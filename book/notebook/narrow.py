@@ -2,22 +2,26 @@
 
 An IPython extension. It shows a figure as SVG, with the narrow form in the metadata of the output, where
 book/_ext/coursebook/figures.py looks for it. A drawing, which has neither numbered axes nor titles, keeps its letters
-and loses some of the space between them.
+and loses some of the space between them. Labels that a curve would cross move aside.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from itertools import combinations, pairwise
-from math import ceil, isfinite
+from itertools import combinations, pairwise, product
+from math import ceil, hypot, isfinite
 from typing import Any
 
+import numpy as np
 from IPython.core.pylabtools import print_figure
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.mathtext import MathTextParser
+from matplotlib.path import Path
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import Bbox
@@ -29,6 +33,8 @@ LARGEST_LEGEND = 0.15  # the share of its panel that a legend may cover
 SMALLEST = 9.5  # points of a tick's label: a little more than 10 pixels on a phone
 MOST_COLUMNS = 4  # a figure with more columns is a table of small pictures
 EDGE = 3  # points between a drawing and the edge of its narrow form
+FARTHEST, STEP = 24, 3  # points by which a label may move, at most and at least
+CLEAR = 2  # points between a label and a curve
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -78,6 +84,9 @@ def narrow(figure: Figure) -> bool:
     figure.draw_without_rendering()
     for axis in (axis for ax in panels for axis in (ax.xaxis, ax.yaxis)):
         _thin_out(axis)
+    figure.draw_without_rendering()
+    for ax in panels:
+        _move_labels(ax)
     return True
 
 
@@ -175,7 +184,8 @@ def _place_legends(figure: Figure, panels: list[Axes]) -> None:
         box, of = legend.get_window_extent(), legend.axes and legend.axes.bbox
         outside = of is not None and (box.x0 >= of.x1 or box.y0 >= of.y1 or box.width > of.width)
         covers = of is not None and not outside and box.width * box.height > LARGEST_LEGEND * of.width * of.height
-        if outside or covers or box.width > across:
+        crossed = of is not None and not outside and _inside(_curves(legend.axes), box.padded(-figure.dpi / 72))
+        if outside or covers or crossed or box.width > across:
             _below(figure, legend, columns=2)
             figure.draw_without_rendering()
             if figure.legends[-1].get_window_extent().width > across:
@@ -208,3 +218,58 @@ def _thin_out(axis: Axis) -> None:
         ticks = list(axis.get_ticklocs())
         names = {tick: label.get_text() for tick, label in zip(ticks, axis.get_ticklabels(), strict=False)}
         axis.set_ticks(ticks[::2], [names[tick] for tick in ticks[::2]])
+
+
+def _move_labels(ax: Axes) -> None:
+    """Move every label that a curve crosses to the nearest clear place. A label on a mark stays there."""
+    point = ax.figure.dpi / 72
+    steps = np.arange(-FARTHEST, FARTHEST + STEP, STEP) * point
+    shifts = sorted(product(steps, steps), key=lambda shift: hypot(*shift))
+    curves, marks = _curves(ax), _marks(ax)
+    for text in ax.texts:
+        box = text.get_window_extent()
+        middle = (box.min + box.max) / 2
+        in_place = text.get_bbox_patch() or text.get_rotation() or _inside(marks, Bbox([middle, middle]).padded(point))
+        if in_place or not text.get_text() or not _inside(curves, box.padded(-point)):
+            continue
+        room = ax.bbox if ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1 else ax.figure.bbox
+        others = [other.get_window_extent() for other in ax.texts if other is not text]
+        for shift in shifts:
+            there = box.translated(*shift).padded(CLEAR * point)
+            within = room.x0 <= there.x0 and there.x1 <= room.x1 and room.y0 <= there.y0 and there.y1 <= room.y1
+            taken = _inside(curves, there) or _inside(marks, there) or any(map(there.overlaps, others))
+            if within and not taken:
+                to_pixels = text.get_transform()
+                text.set_position(to_pixels.inverted().transform(to_pixels.transform(text.get_position()) + shift))
+                break
+
+
+def _inside(dots: np.ndarray, box: Bbox) -> bool:
+    return bool(((box.min < dots) & (dots < box.max)).all(axis=1).any())
+
+
+def _curves(ax: Axes) -> np.ndarray:
+    """Pixels on the curves of a panel, two apart."""
+    paths = [line.get_path().transformed(line.get_transform()) for line in ax.lines if line.get_linestyle() != "None"]
+    for drawn in ax.collections:
+        if isinstance(drawn, LineCollection) or (isinstance(drawn, ContourSet) and not drawn.filled):
+            paths += [path.transformed(drawn.get_transform()) for path in drawn.get_paths()]
+    found = [np.empty((0, 2))]
+    for start, end in (pair for path in paths for piece in _pieces(path) for pair in pairwise(piece)):
+        if np.isfinite([start, end]).all():
+            found.append(np.linspace(start, end, 2 + min(999, int(hypot(*(end - start)) / 2))))
+    return np.concatenate(found)
+
+
+def _marks(ax: Axes) -> np.ndarray:
+    lines = [line for line in ax.lines if line.get_marker() != "None"]
+    clouds = [drawn for drawn in ax.collections if isinstance(drawn, PathCollection)]
+    found = [line.get_transform().transform(line.get_xydata()) for line in lines]
+    found += [np.ma.filled(cloud.get_offset_transform().transform(cloud.get_offsets()), np.nan) for cloud in clouds]
+    return np.concatenate([np.empty((0, 2)), *found])
+
+
+def _pieces(path: Path) -> list[np.ndarray]:
+    """The connected pieces of a path."""
+    starts = [] if path.codes is None else np.flatnonzero(path.codes == Path.MOVETO)[1:]
+    return np.split(path.vertices, starts)

@@ -78,8 +78,10 @@ def _decoded(address: str) -> np.ndarray:
 
 
 def _is_opaque(image: ElementTree.Element) -> bool:
-    """Whether an image is a map and not a cloud of dots that was drawn as an image."""
-    return float(np.mean(_decoded(image.get(LINK, ""))[..., 3] == 255)) > 0.5
+    """Whether an image is a map and not a cloud of dots, or an area of one colour, that was drawn as an image."""
+    pixels = _decoded(image.get(LINK, ""))
+    solid = pixels[pixels[..., 3] == 255]
+    return 2 * len(solid) > pixels[..., 3].size and len(np.unique(solid, axis=0)) > 1
 
 
 def _recolour_pixels(image: ElementTree.Element) -> None:

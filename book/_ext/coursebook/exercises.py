@@ -155,7 +155,7 @@ def add_buttons(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def add_launch_line(app: Sphinx, doctree: nodes.document, exercises: dict[str, download_reference]) -> None:
-    """Below the minutes of a page: the page as a notebook, and its exercise."""
+    """Links below the reading time of a page: to the page as a notebook, and to its exercise."""
     head = next((node for node in doctree.findall(nodes.paragraph) if READING.match(f"*{node.astext()}")), None)
     if head is None or not (is_notebook(app.env.doc2path(app.env.docname)) or exercises):
         return

@@ -53,6 +53,7 @@ APPLIED = re.compile("<mo>\u2061</mo>(?=</ms(?:ub|up)>|<(m[ino])[^>]*>[^<]*</\\1
 START, END = '<span class="base">', "</span></span></span>"  # the tags of parts between which a line may break
 BEFORE = re.compile(r"[(\[“‘]+$")
 AFTER = re.compile(r"^(?:[-’]\w+|[,.;:!?)\]”’…])[,.;:!?)\]”’…]*")
+DONE, MARK = r"\square", "\u00a0□"  # the end of a proof, which stays on the line of its last word
 
 
 RENDER = """(latex, options) => {
@@ -103,6 +104,15 @@ class Punctuation(SphinxPostTransform):
                 if isinstance(text, nodes.Text) and (found := pattern.search(text.astext())):
                     math[side] = found[0]
                     text.parent.replace(text, nodes.Text(pattern.sub("", text.astext(), count=1)))
+        for math in [math for math in self.document.findall(nodes.math) if math.astext() == DONE]:
+            before = math.parent.children[: math.parent.index(math)]
+            last = next((node for node in reversed(before) if node.astext().strip()), None)
+            if isinstance(last, nodes.Text):
+                last.parent.replace(last, nodes.Text(last.astext().rstrip() + MARK))
+                math.parent.remove(math)
+            elif isinstance(last, nodes.math):
+                last["after"] = last.get("after", "") + MARK
+                math.parent.remove(math)
 
 
 def visit_inline(writer, node: nodes.math) -> None:

@@ -1,6 +1,6 @@
 r"""The home page: the parts with their minutes, the map of the book, and the editions that were built.
 
-A block `{parts}` has one line for each part, its folder and a sentence; the sections and their minutes are added:
+A `{parts}` block has one line for each part, with its folder and a sentence; the sections and their minutes are added:
 
     dual | Ridge regression, written with a weight for every point.
 

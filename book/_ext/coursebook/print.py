@@ -40,6 +40,8 @@ PREAMBLE = r"""
 \renewcommand{\textfraction}{0.1}
 \renewcommand{\floatpagefraction}{0.85}
 \BeforeBeginEnvironment{sphinxadmonition}{\Needspace{9\baselineskip}}  % the title of a box stays with its text
+\BeforeBeginEnvironment{DUlineblock}{\Needspace{7\baselineskip}}  % so does a heading of the home page
+\setlength{\extrarowheight}{2pt}  % room between the rows of a table
 % the chapter has a title of its own, and the list begins below it
 \renewenvironment{sphinxthebibliography}[1]{\renewcommand{\chapter}[2]{}\begin{thebibliography}{#1}}
 {\end{thebibliography}}
@@ -58,6 +60,7 @@ LONG = 12  # rows: longer tables may not fit on a page, so LaTeX must be free to
 LINE = 85  # the width of a page, in letters
 BESIDE = 3  # the room between two columns
 PICTURE = 24  # the width of a picture in a table
+TYPED = 5  # letters of code that are as wide as six letters of text
 
 
 def latex_settings(app: Sphinx, config: Config) -> None:
@@ -92,11 +95,13 @@ def unbox_proofs(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def mark_boxes(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Problems and answers are boxes; LaTeX's writer would leave out where the links between them lead."""
+    """Problems and answers are boxes; LaTeX's writer would leave out where the links between them lead. The title of a
+    problem stays with its text."""
     if app.builder.format == "latex":
         for box in doctree.findall(nodes.container):
             if "problem" in box["classes"]:
-                box.insert(0, nodes.target("", "", ids=box["ids"]))
+                together = nodes.raw("", r"\Needspace{4\baselineskip}", format="latex")
+                box.insert(0, [together, nodes.target("", "", ids=box["ids"])])
 
 
 def fit_tables(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -136,6 +141,9 @@ def _text(entry: nodes.entry) -> str:
     if any(entry.findall(nodes.image)):
         return "x" * PICTURE
     shown = entry.deepcopy()
+    for code in list(shown.findall(nodes.literal)):
+        name = code.astext()
+        code.parent.replace(code, nodes.Text(name + "x" * (len(name) // TYPED)))
     for node in list(shown.findall(nodes.math)) + list(shown.findall(nodes.raw)):
         text = formula_text(node.astext()).replace(" ", "") if isinstance(node, nodes.math) else ""
         node.parent.replace(node, nodes.Text(text))
@@ -158,7 +166,7 @@ def mathml(latex: str, *, display: bool) -> str:
 
 
 def visit_inline(writer: Any, node: nodes.math) -> None:
-    """A formula and what touches it (formulas.py), which stay on one line."""
+    """A formula and the characters next to it (formulas.py), kept together on one line."""
     before, after = (writer.encode(node.get(side, "")) for side in ("before", "after"))
     formula = before + mathml(node.astext(), display=False) + after
     writer.body.append(f'<span class="together">{formula}</span>' if before or after else formula)

@@ -144,7 +144,7 @@ class ProblemDirective(SphinxDirective):
         title, *body = self.parse_text_to_nodes("\n\n".join([heading, *texts]))
         title["classes"].append("problem-title")
         if mark:  # the dots for sighted readers, and the word for screen readers
-            dots = nodes.raw("", f' <span class="level" aria-hidden="true">{mark}</span> ', format="html")
+            dots = nodes.raw("", f' <span class="level" aria-hidden="true">{mark}</span>\u00a0', format="html")
             room = nodes.raw("", r"\quad ", format="latex")
             title.extend([dots, room, nodes.inline("", LEVELS[mark], classes=["level"])])
         box = nodes.container("", title, *body, classes=["problem"], ids=[label], names=[label])

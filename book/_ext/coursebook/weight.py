@@ -1,4 +1,4 @@
-"""Light pages: one style sheet with the rules that some page uses, one script, icons as drawings, no search index.
+"""Light pages: one style sheet with the rules that some page uses, one script, icons as inline SVG, no search index.
 
 The theme and the extensions link 25 files to every page, 2.3 MB. Most of it is a font of 2,000 icons, of which the book
 uses ten, and the search index, which only one page needs.
@@ -157,9 +157,9 @@ def _style(out: Path, files: Iterable[str], pages: Iterable[str]) -> str:
     """
     scripts = (path.read_text(encoding="utf-8") for path in out.glob("_static/**/*.js") if path.name not in FONT)
     words = {word for text in (*pages, *scripts) for word in re.findall(r"[\w-]+", text)}
-    everything = "".join(rule for file in files for rule in _used(_rules(out, file), words, None))
-    read = words | set(re.findall(r"var\(\s*(--[\w-]+)", everything))
-    return "".join(rule for file in files for rule in _used(_rules(out, file), words, read))
+    rules = [rule for file in files for rule in _rules(out, file)]
+    read = words | set(re.findall(r"var\(\s*(--[\w-]+)", "".join(_used(rules, words, None))))
+    return "".join(_used(rules, words, read))
 
 
 def _rules(out: Path, file: str) -> Iterator[Any]:
