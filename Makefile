@@ -90,7 +90,7 @@ bench: $(READY)  ## run the benchmarks (ONLY=import for a part, FLAGS=--save for
 	$(BIN)/python -m tests.benchmarks $(ONLY) $(FLAGS)
 
 .PHONY: bench-before
-bench-before: $(READY)  ## check whether anything is slower than at BEFORE=<revision> (ONLY=svm for a part)
+bench-before: $(READY)  ## check whether anything is slower than at BEFORE=<revision> (ONLY=svm FLAGS="--minutes 12")
 	$(BIN)/python -m tests.benchmarks.before $(or $(BEFORE),HEAD) $(ONLY) $(FLAGS)
 
 .PHONY: data

@@ -1,6 +1,6 @@
 """The virtual environment .venv: `python3 environment.py book` (or tests, or workshop) makes it, as `make` does.
 
-requirements.lock has a section for each need, which builds on the sections before it. `.venv/.installed` says what is
+requirements.lock has a section for each purpose, and each builds on those before it. `.venv/.installed` says what is
 installed. It is removed before anything changes and written when everything is finished: an interrupted set-up leaves
 no such file, and the next one starts from scratch.
 

@@ -1,5 +1,6 @@
 """Shared by all tests: `--no-skips` for continuous integration, hypothesis without deadlines, a browser."""
 
+import gc
 import os
 import shutil
 import threading
@@ -50,6 +51,12 @@ def pytest_runtest_makereport(item, call):
     if report.skipped and item.config.getoption("--no-skips") and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped, but --no-skips was given: {report.longrepr}"
+
+
+def pytest_collection_finish():
+    """Do not look for garbage among twelve thousand collected tests, again and again: they stay until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config, items):

@@ -18,7 +18,7 @@ from kernelcourse.estimators.base import Estimator
 PACKAGE = Path(kernelcourse.__file__).parent
 ROOT = PACKAGE.parent
 
-# Each layer may import itself and those before it.
+# Each layer may import from itself and from those before it.
 LAYERS = [
     {"seam", "validation", "linalg", "features", "gram", "kernels", "algorithms"},
     {"datasets"},

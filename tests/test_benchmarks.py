@@ -1,4 +1,4 @@
-"""The benchmarks compare like with like: both sides of every job give the same answer, and the tables can be set."""
+"""The benchmarks compare like with like: both sides of every job give the same answer, and tables can be written."""
 
 import gc
 import json

@@ -1,4 +1,4 @@
-"""Corners where a library can go silently wrong: cancellation, overflow, misinterpreted functions, incomplete fits."""
+"""Corner cases that can go wrong silently: cancellation, overflow, misinterpreted functions, incomplete fits."""
 
 import math
 import warnings

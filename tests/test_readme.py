@@ -37,4 +37,4 @@ def test_what_the_readme_counts_is_there():
     named = {path.parent.name for path in (ROOT / "book").glob("*/*.md") if "{exercise}`" in path.read_text("utf-8")}
     assert len(parts) == 7 and parts <= named, "at least one notebook for every part after the introduction"
     to_drag = sum(path.read_text("utf-8").count("\n```{lab} ") for path in (ROOT / "book").rglob("*.md"))
-    assert to_drag == 9 and "Nine figures can be dragged" in README
+    assert to_drag == 9 and "Nine figures are interactive" in README

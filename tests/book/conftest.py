@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
+from tests.book.warm import run_build
+
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def run_build(root: Path, *arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a course's book/build.py."""
-    command = [sys.executable, str(root / "book/build.py"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False, env=env)
 
 
 @pytest.fixture(scope="session")

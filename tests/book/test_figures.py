@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import importlib.util
+import io
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -16,8 +18,9 @@ import pytest
 mpl.use("agg")
 
 import matplotlib.pyplot as plt
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import ListedColormap, to_hex, to_rgb
 from matplotlib.mathtext import MathTextParser
+from PIL import Image
 
 from kernelcourse import plots
 
@@ -179,6 +182,20 @@ def test_a_map_keeps_its_colours_in_the_dark(tmp_path):
     assert dark.SHADES["#0072b2"] in after
     kept = [g.get("id", "") for g in ElementTree.fromstring(after).iter(f"{SVG}g") if g.get("fill") == "#000000"]
     assert sum(name.startswith("text") for name in kept) == 1, "only the text on the map is kept, not its title"
+
+
+def test_an_area_of_one_colour_is_not_a_map(tmp_path):
+    fig, ax = plt.subplots()
+    ax.imshow(np.ma.masked_equal([[1, 1, 0]], 0), cmap=ListedColormap([plots.PALETTE["vermillion"]]))
+    ax.set_facecolor("#e3eff7")
+    fig.savefig(tmp_path / "a.svg")
+    plt.close(fig)
+    after = dark.darkened((tmp_path / "a.svg").read_text())
+    assert "#e3eff7" not in after
+    (image,) = re.findall(r'base64,([^"]*)"', "".join(after.split()))
+    pixels = np.array(Image.open(io.BytesIO(base64.b64decode(image))).convert("RGBA"))
+    (colour,) = np.unique(pixels[pixels[..., 3] == 255][:, :3], axis=0)
+    assert "#" + bytes(colour.tolist()).hex() == dark.SHADES["#d55e00"]
 
 
 def test_a_colour_bar_goes_with_its_map_and_an_arrow_to_it_can_be_seen(tmp_path):

@@ -118,4 +118,5 @@ def test_punctuation_stays_with_its_formula(html):
         text = article.partition("</article>")[0]  # the table of contents beside the article has short lines
         formulas += text.count('<span class="beside">')
         assert not alone.search(text), f"{path.name}: {alone.search(text)}"
+        assert not re.search(r"[ >]□", text), f"{path.name}: the end of a proof may stand alone"
     assert formulas > 1000

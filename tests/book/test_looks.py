@@ -154,3 +154,28 @@ def test_a_panel_of_its_own_scale_does_not_get_the_name_of_its_neighbour(narrow)
     left.set_ylabel("weight")
     assert narrow(fig)
     assert right.get_ylabel() == ""
+
+
+def test_a_label_that_a_curve_would_cross_moves_aside(narrow):
+    fig, ax = plt.subplots(figsize=(6.4, 3))
+    ax.plot([0, 1], [0, 1])
+    label = ax.annotate("a long label", (0.5, 0.45), xytext=(0, 0), textcoords="offset points")
+    clear = ax.text(0.1, 0.9, "clear")
+    inside = ax.text(0.5, 0.5, "1", ha="center", va="center")
+    ax.plot(0.5, 0.5, "o", ms=20)
+    assert narrow(fig)
+    fig.draw_without_rendering()
+    line = ax.transData.transform([(x / 500, x / 500) for x in range(501)])
+    assert not any(label.get_window_extent().contains(*point) for point in line)
+    assert max(abs(part) for part in label.get_position()) <= 24
+    assert clear.get_position() == (0.1, 0.9)
+    assert inside.get_position() == (0.5, 0.5), "a label on its mark stays"
+
+
+def test_a_legend_that_a_curve_crosses_moves_below(narrow):
+    fig, ax = plt.subplots(figsize=(6.4, 3))
+    ax.plot([0, 1], [0, 1], label="f")
+    ax.legend(loc="center", frameon=False)
+    assert narrow(fig)
+    assert ax.get_legend() is None
+    assert len(fig.legends) == 1

@@ -135,7 +135,7 @@ def test_missing_file_is_refused_by_name(module, tmp_path):
 
 
 def plain(text: str) -> str:
-    """The words of a text in HTML or MyST, without tags, formulas, markup and white space."""
+    """The words of a text in HTML or MyST, without tags, formulas, markup or white space."""
     text = re.sub(r'<span class="katex.*?</math>|<[^>]*>|\$[^$]*\$', "", text, flags=re.DOTALL)
     return re.sub(r"[^a-z]+", "", text.lower())
 

@@ -40,7 +40,7 @@ def _asked(site: Path, code: str) -> str:
 
 
 def co2(site: Path) -> str:
-    """The mean of each month's weekly values, to the hundredth; months without a value are left out."""
+    """The mean of each month's weekly values, to two decimals; months without a value are left out."""
     months: dict[str, list[float]] = {}
     for row in csv.DictReader(_lines(site / "statsmodels/datasets/co2/co2.csv")):
         if row["co2"]:
@@ -64,7 +64,7 @@ def digits(site: Path) -> str:
 
 
 def splice_sites(site: Path) -> str:
-    """Sites with GU at their core and at least fifty reads in both replicates; log10 of PSI to the thousandth."""
+    """Sites with GU at their core and at least fifty reads in both replicates; log10 of PSI to three decimals."""
     replicates = []
     for name in ("mpsa_data", "mpsa_replicate_data"):
         text = gzip.decompress((site / f"mavenn/examples/datasets/{name}.csv.gz").read_bytes()).decode()

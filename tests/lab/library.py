@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 
 import kernelcourse as kc
 from kernelcourse.algorithms import mlp
+from kernelcourse.algorithms.perceptron import PerceptronFit
 from tests.lab.pages import LAB
 
 START = {name: make() for name, make in LAB.STARTS.items()}
@@ -115,15 +116,23 @@ def builder(state: dict, facts: dict) -> None:
         assert found["value"] < 0 and not facts["valid"]
 
 
+@cache
+def _after(epochs: int, points: tuple, kernel: kc.Kernel) -> PerceptronFit:
+    """The run that ends after so many epochs: a figure asks for the same one after each press of a button."""
+    X, y = plane(points)
+    return kc.kernel_perceptron(kernel(X), y, max_epochs=epochs)
+
+
 def perceptron(state: dict, facts: dict) -> None:
     X, y = plane(state["points"])
     K, n = kernel_of(state)(X), len(y)
-    end = kc.kernel_perceptron(K, y, max_epochs=200)
+    run = partial(_after, points=tuple(map(tuple, state["points"])), kernel=kernel_of(state))
+    end = run(200)
     assert (facts["total"], facts["ends"]) == (end.alpha.sum(), end.separated)
     checks = min(state["checks"], end.epochs * n)
     assert facts["checks"] == checks
     epochs, rest = divmod(checks, n)
-    alpha = kc.kernel_perceptron(K, y, max_epochs=epochs).alpha if epochs else np.zeros(n, dtype=int)
+    alpha = run(epochs).alpha.copy() if epochs else np.zeros(n, dtype=int)
     for i in range(rest):  # an epoch that is not finished
         alpha[i] += y[i] * (K[i] @ (alpha * y)) <= 0
     assert facts["alpha"] == alpha.tolist()

@@ -569,7 +569,7 @@ def test_S11_near_points_vote_and_far_away_nobody_does():
     X, t = noisy_sinc(30, rng=0)[:2]
     model = KernelRidge(Gaussian(0.8), ridge=0.1).fit(X, t)
     np.testing.assert_allclose(model.predict([[1000.0], [-1000.0]]), 0, atol=1e-12)
-    # A training point's target moves the hypothesis far more nearby than at the other end.
+    # A training point's target moves the hypothesis far more near that point than at the other end.
     moved = t.copy()
     i = X[:, 0].argmax()
     moved[i] += 1
