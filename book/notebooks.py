@@ -1,7 +1,6 @@
 """Run the book's notebooks, one on each core, and keep their outputs where Jupyter Book will look for them.
 
-jupyter-cache's own `local-parallel` supports neither `alone: true`, nor a cache for each state of the library, nor
-forks.
+jupyter-cache's own `local-parallel` supports neither a cache for each state of the library nor forks.
 """
 
 from __future__ import annotations
@@ -47,16 +46,11 @@ def processors() -> int:
 
 
 def run_notebooks(paths: Iterable[Path], *, cache_folder: Path, syntax: Sequence[str], timeout: float) -> bool:
-    """Run the notebooks that are not in the cache, and return whether all succeeded. `timeout` is for each cell.
-
-    A notebook whose header says `alone: true` measures times: it runs after the others have finished, in a fresh
-    process.
-    """
+    """Run the notebooks that are not in the cache, and return whether all succeeded. `timeout` is for each cell."""
     cache = get_cache(str(cache_folder))
     todo = {path: nb for path, nb in read_notebooks(paths, syntax).items() if not is_cached(nb, cache)}
 
     def execute(path: Path) -> tuple[float, str | None]:
-        alone = todo[path].metadata.get("alone")
         result = single_nb_execution(
             todo[path],
             cwd=str(path.parent),
@@ -64,21 +58,18 @@ def run_notebooks(paths: Iterable[Path], *, cache_folder: Path, syntax: Sequence
             startup_timeout=timeout,
             allow_errors=False,
             coalesce_streams=True,  # where a kernel splits its output depends on the machine's load
-            **({"kernel_manager_class": ForkingKernelManager} if FORKS and not alone else {}),
+            **({"kernel_manager_class": ForkingKernelManager} if FORKS else {}),
         )
         return result.time, result.err and str(result.err)
 
-    alone = [path for path, notebook in todo.items() if notebook.metadata.get("alone")]
-    together = [path for path in todo if path not in alone]
     good = True
-    for group, workers in ((together, processors()), (alone, 1)):
-        with ThreadPoolExecutor(workers) as pool:
-            for path, (seconds, error) in zip(group, pool.map(execute, group), strict=True):
-                if error:
-                    good = False
-                    print(f"{os.path.relpath(path)}: a cell failed\n{error}", file=sys.stderr)
-                    continue
-                print(f"ran {os.path.relpath(path)} in {seconds:.1f} s", flush=True)
-                bundle = CacheBundleIn(todo[path], str(path), data={"execution_seconds": seconds})
-                cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+    with ThreadPoolExecutor(processors()) as pool:
+        for path, (seconds, error) in zip(todo, pool.map(execute, todo), strict=True):
+            if error:
+                good = False
+                print(f"{os.path.relpath(path)}: a cell failed\n{error}", file=sys.stderr)
+                continue
+            print(f"ran {os.path.relpath(path)} in {seconds:.1f} s", flush=True)
+            bundle = CacheBundleIn(todo[path], str(path), data={"execution_seconds": seconds})
+            cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
     return good

@@ -32,6 +32,8 @@ for name in chosen:
         harness.write(name.removeprefix("bench_"), rows)
 if "--save" in sys.argv:
     BOOK.mkdir(exist_ok=True)
+    if "bench_page" in chosen:
+        shutil.copy(harness.RESULTS / "running-times.json", BOOK)
     if "bench_scaling" in chosen:
         shutil.copy(importlib.import_module("tests.benchmarks.bench_scaling").SAVED, BOOK)
     for name in sorted({"bench_peers", "bench_growth"} & set(chosen)):

@@ -121,7 +121,7 @@ def as_notebook(text: str, words: Words, syntax: set[str]) -> Any:
         if cell.cell_type == "markdown":
             if source := words.plain(cell.source):
                 cells.append(nbformat.v4.new_markdown_cell(source, id=f"cell-{number}"))
-        else:
+        elif "only-in-book" not in cell.metadata.get("tags", []):  # such cells are about the saved timings
             cells.append(nbformat.v4.new_code_cell(cell.source, id=f"cell-{number}"))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
