@@ -27,7 +27,7 @@ PAGES = {
     "rules": ("kernels/rules", "Rules that build new kernels"),
     "gaussian": ("kernels/gaussian", "The Gaussian kernel"),
     "objects": ("kernels/objects", "Kernels on sets, strings, texts and graphs"),
-    "recipe": ("trick/recipe", "A recipe for kernelizing an algorithm"),
+    "recipe": ("trick/recipe", "A recipe for kernelising an algorithm"),
     "perceptron": ("trick/perceptron", "The perceptron"),
     "neighbours": ("trick/neighbours", "Nearest neighbours"),
     "ridge": ("trick/ridge", "Kernel ridge regression"),

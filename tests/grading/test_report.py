@@ -165,7 +165,7 @@ def test_mistakes_come_with_hint_and_students(page):
 
 
 def test_odd_endings_are_listed(page):
-    text = section(page, "Odd endings")
+    text = section(page, "Unusual endings")
     for words in (
         f"{STEM} timeout A cell took too long.",
         "no sandbox Graded with --unsafe",
@@ -324,8 +324,8 @@ def test_an_unreadable_result_is_an_odd_ending(tmp_path, content):
     course = temporary_course(tmp_path, HERE, ASSIGNMENT)
     replace_file(tmp_path / ".grading" / ASSIGNMENT / "ada" / "result.json", content)
     page = report(course, ASSIGNMENT)[0].read_text(encoding="utf-8")
-    assert "ada" in section(page, "Odd endings")
-    assert "unreadable result" in section(page, "Odd endings")
+    assert "ada" in section(page, "Unusual endings")
+    assert "unreadable result" in section(page, "Unusual endings")
 
 
 # Similarity

@@ -218,7 +218,7 @@ def test_H3_only_the_points_on_the_list_are_needed_for_testing():
     )
 
 
-# H4: the recipe for kernelizing an algorithm
+# H4: the recipe for kernelising an algorithm
 
 
 def ridge_pair(Phi, K, y):
