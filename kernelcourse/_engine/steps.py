@@ -25,9 +25,10 @@ Indices = NDArray[np.intp]
 
 def _on(K: Array, y: Array, steps: int, loop: Callable[..., Any]) -> Callable[..., Any]:
     """The loop as a function of the order and the rest: compiled for many steps, else on lists of Python numbers."""
-    K, labels = in_rows(K), y.tolist()
+    K = in_rows(K)
     if (loops := compiled(steps * (len(y) + CALL))) is not None:
         return partial(getattr(loops, loop.__name__), K, y)
+    labels = y.tolist()
     return lambda order, *rest: loop(K, labels, order.tolist(), *rest)
 
 
