@@ -103,7 +103,7 @@ class Bilinear(VectorKernel):
     def diagonal(self, X: Array) -> Array:
         A = np.array(self.A)
         norms, terms = (np.einsum("ij,ij->i", Y @ B, Y) for Y, B in ((X, A), (np.abs(X), np.abs(A))))
-        lost = norms <= 16 * np.finfo(float).eps * terms  # in the rounding errors of the terms in these sums
+        lost = norms <= 16 * np.finfo(float).eps * terms  # lost in the rounding errors of the terms in these sums
         return np.where(lost & np.isfinite(terms), 0.0, norms)
 
     def feature_rows(self, X: Array) -> Array:
@@ -198,7 +198,7 @@ class Radial(VectorKernel):
 
 
 def squared_distances(X: Array, Z: Array) -> Array:
-    r"""All $\lVert x_i - z_j\rVert^2$, column by column: nothing cancels, and no array is larger than the answer.
+    r"""All $\lVert x_i - z_j\rVert^2$, column by column: nothing cancels, and no array is larger than the result.
 
     >>> squared_distances(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [1.0, 0.0]]))
     array([[25.,  1.]])
@@ -278,7 +278,7 @@ class RationalQuadratic(Stationary):
         x = (r / self.length) ** 2 / (2 * self.alpha)
         if self.alpha < 100:
             return (1 + x) ** -self.alpha
-        return np.exp(-self.alpha * np.log1p(x))  # the rounding of 1 + x would grow with alpha
+        return np.exp(-self.alpha * np.log1p(x))  # in (1 + x) ** -alpha, the rounding of 1 + x would grow with alpha
 
 
 @dataclass(frozen=True)
@@ -389,7 +389,7 @@ class Periodic(Stationary):
 
 
 class Falling(NamedTuple):
-    """A distance between inputs with which a kernel falls."""
+    """A distance between inputs; the kernel falls as it grows."""
 
     metric: str  # "euclidean" or "cityblock"
     parts: tuple[On, ...] = ()  # which columns count, first to last
@@ -402,10 +402,10 @@ class Falling(NamedTuple):
 
 
 def falling(kernel: Any) -> Falling | None:
-    """The distance with which k falls, if any: then neighbours in feature space are neighbours in input space.
+    """A distance such that k falls as it grows, if there is one: then the nearest points are nearest in feature space.
 
-    Where kernel values underflow, they no longer tell far points apart, but distances do. Only exact types are known,
-    because a subclass may compute anything.
+    Where kernel values underflow, they no longer tell far points apart, but distances do. Subclasses are not
+    recognised, because they may compute anything.
     """
     kind = type(kernel)
     if kind in (Gaussian, RationalQuadratic, Matern):
