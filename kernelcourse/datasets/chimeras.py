@@ -21,7 +21,7 @@ class Chimeras(NamedTuple):
     """Sequences of eight blocks and their stabilities t in degrees Celsius.
 
     `truth` and `interacting` describe the law behind simulated data; for measured data it is unknown, so they are None
-    and empty. `part` gives the part of each row, "train" or "test", if the table has it.
+    and empty. `part` says for each row whether it is for "train" or "test", if the table does.
     """
 
     sequences: list[str]
@@ -95,7 +95,7 @@ def read_chimeras(path: str | PathLike[str]) -> Chimeras:
     """Read a published table of measured chimeras, such as those of the P450 study, in the format of `p450_chimeras`.
 
     One row per protein: eight digits or letters that name the parent of each block, the measured T50 in degrees
-    Celsius, and, if the table has it, the word train or test. Columns are separated by commas, tabs or blanks;
+    Celsius, and optionally the word train or test. Columns are separated by commas, tabs or blanks;
     the first line may be a header.
 
     >>> import tempfile
