@@ -34,7 +34,7 @@ class FeatureMap(Protocol):
         """The number of features."""
 
     def prepare(self, X: Any) -> Any:
-        """Points as `rows` takes them, checked; blocks of rows can be cut from them."""
+        """The points, checked and in the form that `rows` takes; blocks of rows can be cut from them."""
 
     def rows(self, P: Any) -> Array:
         r"""The rows $\phi(x_i)^\top$ of prepared points."""
@@ -87,8 +87,8 @@ class LandmarkFeatures(FeatureMap):
 class FourierFeatures(FeatureMap):
     r"""$\phi(x) = \sqrt{2/m}\,(\cos \omega_1^\top x, \sin \omega_1^\top x, \dots)$ with m/2 frequencies.
 
-    Drawn by `random_fourier`, their inner products are an unbiased estimate of a stationary kernel (Rahimi and Recht
-    2007). `frequencies` has one column per frequency.
+    If `random_fourier` draws the frequencies, inner products of these features are unbiased estimates of a stationary
+    kernel (Rahimi and Recht 2007). `frequencies` has one column per frequency.
 
     >>> FourierFeatures(np.array([[0.0, np.pi]]))([[1.0]]).round(6) + 0.0
     array([[ 0.707107, -0.707107,  0.      ,  0.      ]])
@@ -151,7 +151,7 @@ def random_fourier(kernel: Any, d: int, m: int, *, rng: Any = None) -> FourierFe
 def draw_features(
     kernel: Kernel, X: Any, m: int | None, *, landmarks: str | None, ridge: float, memory: int, rng: Any
 ) -> FeatureMap:
-    """The feature map of an estimator: m landmarks among X chosen as `landmarks` says, or if None, m random waves."""
+    """The feature map of an estimator: m points of X, chosen as `landmarks` says, or m random waves if it is None."""
     rng, n = generator(rng), len(X)
     if landmarks is None:
         if not kernel.on_vectors:
