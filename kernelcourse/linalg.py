@@ -42,7 +42,7 @@ def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False, qu
 def norm_in_doubt(A: Array, ridge: float) -> float:
     r"""The norm $\max_i \sum_j |A_{ij}|$ of A = K + ridge I, or 0 if the ridge is too large for it to matter.
 
-    K has no negative eigenvalue, so those of A all lie between the ridge and the trace.
+    K has no negative eigenvalue, so all eigenvalues of A lie between the ridge and the trace of A.
     """
     with np.errstate(over="ignore"):
         if ridge > 1e6 * len(A) * EPS * np.trace(A):

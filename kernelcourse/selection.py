@@ -178,7 +178,7 @@ def mean_scores(
 
 
 class RidgePath(NamedTuple):
-    """Leave-one-out along a grid of ridges: residuals $t_i - f_{-i}(x_i)$, by columns, and their mean squares."""
+    """Leave-one-out for several ridges: residuals $t_i - f_{-i}(x_i)$, one column per ridge, and their mean squares."""
 
     ridges: Array  # (r,)
     residuals: Array  # (n, r)

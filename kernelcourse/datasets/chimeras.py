@@ -21,7 +21,7 @@ class Chimeras(NamedTuple):
     """Sequences of eight blocks and their stabilities t in degrees Celsius.
 
     `truth` and `interacting` describe the law behind simulated data; for measured data it is unknown, so they are None
-    and empty. `part` says for each row whether it is for "train" or "test", if the table does.
+    and empty. `part` holds the word "train" or "test" for each row, if the table has one.
     """
 
     sequences: list[str]

@@ -187,7 +187,9 @@ class Kernel(metaclass=ABCMeta):
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters by name. A name in an inner kernel begins with the path to it; parts of a sum have numbers.
+        """The parameters by name.
+
+        A name in an inner kernel begins with the path to it, on which the parts of sums and products are numbered.
 
         >>> from kernelcourse import Gaussian, Linear
         >>> (0.5 * Gaussian(2.0) + Linear()).parameters()
