@@ -153,7 +153,7 @@ def grid_search(
         raise ValueError(f"grid names no setting to try, got {dict(grid)!r}")
     if larger_is_better is None:
         if metric not in (None, accuracy, mean_squared_error):
-            raise ValueError(f"larger_is_better must say which values of the metric {metric!r} are good")
+            raise ValueError(f"larger_is_better must say whether large values of the metric {metric!r} are good")
         larger_is_better = metric is not mean_squared_error
     y = one_column(y)
     folds = _splits(folds, len(_indexable(X)))

@@ -146,6 +146,6 @@ def positive_ridge(ridge: float) -> float:
     if real(ridge, "ridge", at_least=0) == 0:
         raise ValueError(
             "ridge must be > 0, got 0: on separable data the plain likelihood has no maximum (the weights grow "
-            "without bound). logistic_gradient_descent with ridge=0 runs a stated number of iterations towards it"
+            "without bound). logistic_gradient_descent accepts 0, because it stops after a stated number of iterations"
         )
     return float(ridge)

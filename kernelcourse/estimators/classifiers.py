@@ -157,7 +157,7 @@ class KernelNeighbors(Classifier):
 
 @dataclass(eq=False, repr=False)
 class LogisticRegression(ProbabilisticClassifier):
-    r"""Logistic regression, $P(y = 1 \mid x) = s(w^\top x)$, with $\frac{\text{ridge}}{2} \lVert w\rVert^2$.
+    r"""Logistic regression $P(y = 1 \mid x) = s(w^\top x)$ with the penalty $\frac{\text{ridge}}{2} \lVert w\rVert^2$.
 
     More than two classes are fitted one against the rest, with probabilities scaled to sum to 1. `offset` is
     "penalised" (one more feature, always 1, with a penalised weight, lecture S) or "none". With the same `ridge` and

@@ -212,7 +212,7 @@ def absolute_distances(X: Array, Z: Array) -> Array:
 
 
 class Stationary(Radial):
-    """A kernel whose parameters are all positive numbers."""
+    """A stationary kernel, whose parameters are all positive numbers."""
 
     def __post_init__(self) -> None:
         _set(self, **{name: real(value, name, above=0) for name, value in self._own_parameters().items()})
@@ -235,12 +235,12 @@ class Gaussian(Stationary):
 
     @classmethod
     def from_h(cls, h: float) -> Gaussian:
-        r"""Lecture K's bandwidth: $\exp(-r^2/h^2)$, so $\sigma = h/\sqrt 2$."""
+        r"""The kernel with lecture K's bandwidth h: $\exp(-r^2/h^2)$, so $\sigma = h/\sqrt 2$."""
         return cls(real(h, "h", above=0) / sqrt(2))
 
     @classmethod
     def from_gamma(cls, gamma: float) -> Gaussian:
-        r"""Lecture H's parameter: $\exp(-\gamma r^2)$, so $\sigma = 1/\sqrt{2\gamma}$."""
+        r"""The kernel with lecture H's parameter: $\exp(-\gamma r^2)$, so $\sigma = 1/\sqrt{2\gamma}$."""
         return cls(1 / sqrt(2 * real(gamma, "gamma", above=0)))
 
     @property
@@ -255,7 +255,7 @@ class Gaussian(Stationary):
 
     @definition
     def formula(self, X: Array, Z: Array) -> Array:
-        sigma = min(max(self.sigma, 1e-150), 1e150)  # so that its square is a float, and not 0
+        sigma = min(max(self.sigma, 1e-150), 1e150)  # so that its square is neither inf nor 0
         return np.exp(-squared_distances(X, Z) / (2 * sigma**2))
 
     def feature_rows(self, X: Array) -> Array:
@@ -350,7 +350,7 @@ class Laplacian(Stationary):
 
     @classmethod
     def from_h(cls, h: float) -> Laplacian:
-        """Lecture K's bandwidth, which is the length."""
+        """The kernel with lecture K's bandwidth h, which is the length."""
         return cls(real(h, "h", above=0))
 
     @property

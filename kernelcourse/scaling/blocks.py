@@ -83,6 +83,6 @@ def cg_ridge(
     if residuals and residuals[-1] > tol:
         warn(
             f"cg_ridge: relative residual {residuals[-1]:.1e} > tol={tol:g} after {len(residuals)} iterations; "
-            "a larger ridge needs fewer"
+            "a larger ridge needs fewer iterations"
         )
     return a, len(residuals)

@@ -51,7 +51,8 @@ class FeatureMap(Protocol):
 class LandmarkFeatures(FeatureMap):
     r"""$\phi(x) = (k(x, z_1), \dots, k(x, z_m))$: the function lives in the span of m landmarks (the Nyström method).
 
-    With the norm $w^\top K_{ZZ}\, w$ it stands for $\tilde K = K_{XZ} K_{ZZ}^{-1} K_{ZX}$ (Williams and Seeger 2001).
+    With the squared norm $w^\top K_{ZZ}\, w$ it stands for $\tilde K = K_{XZ} K_{ZZ}^{-1} K_{ZX}$ (Williams and Seeger
+    2001).
 
     >>> from kernelcourse.kernels import Linear
     >>> LandmarkFeatures(Linear(), [[1.0], [2.0]])([[3.0]])
@@ -168,7 +169,7 @@ def draw_features(
     elif kernel.on_vectors:
         rows = choose.kmeans_landmarks(pool, m, rng=rng)
     else:
-        raise ValueError(f"landmarks='kmeans++' needs points that are vectors, but {kernel!r} takes others")
+        raise ValueError(f"landmarks='kmeans++' needs points that are vectors, but {kernel!r} takes other objects")
     return LandmarkFeatures(kernel, take(pool, rows))
 
 

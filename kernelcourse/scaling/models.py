@@ -184,8 +184,8 @@ def feature_svm(
     $$\tfrac1n \sum_i \max(0, 1 - y_i f(x_i)) + \lambda\, w^\top P\, w, \qquad f = w^\top \phi.$$
 
     Newton's method needs a curvature, so the hinge's kink is rounded off, over a width that shrinks to 0.001. Only the
-    points within that width of the margin enter the second derivative. The objective ends at most 0.00025 above
-    the optimum of the hinge. Labels are -1 and +1.
+    points within that width of the margin enter the second derivative. Apart from `tol`, the objective ends at
+    most 0.00025 above the optimum of the hinge. Labels are -1 and +1.
 
     >>> from kernelcourse import LandmarkFeatures, Linear
     >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
