@@ -698,8 +698,8 @@ PIECES = (
             ),
             Mistake(
                 season_added,
-                "This adds the kernel of the season, rule (6.21). Plants should be similar only if both the "
-                "season and the shape are: take the product, rule (6.22).",
+                "This adds the kernel of the season, rule (6.21). Plants of different seasons should not "
+                "count as similar, whatever their shapes: take the product, rule (6.22).",
             ),
             Mistake(
                 matrix_product,
