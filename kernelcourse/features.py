@@ -15,7 +15,7 @@ __all__ = [
     "truncated_gaussian",
 ]  # fmt: skip
 
-_MOST_FEATURES = 10**7  # the largest D for which a laptop can hold (n, D) floats for a handful of points
+_MOST_FEATURES = 10**7  # with so many features, a laptop can still hold the rows of a handful of points
 
 
 def _finite(Phi: Array, what: str) -> Array:

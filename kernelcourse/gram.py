@@ -22,8 +22,8 @@ __all__ = [
 def center(K: Any, K_train: Any = None) -> Array:
     r"""The Gram matrix of the features minus their mean, $\tilde K = (I - \tfrac1n 11^\top) K (I - \tfrac1n 11^\top)$.
 
-    Given `K_train`, `K` holds rows $k(x, x_j)$ of new points against the n training points, and the mean that is
-    subtracted is the training points' mean.
+    If `K_train` is given, `K` holds the rows $k(x, x_j)$ of new points against the n training points, and the
+    training points' mean is subtracted.
 
     >>> center([[2.0, 0.0], [0.0, 2.0]])
     array([[ 1., -1.],
@@ -35,7 +35,7 @@ def center(K: Any, K_train: Any = None) -> Array:
 
 
 def normalize(K: Any) -> Array:
-    r"""The Gram matrix of the features scaled to length one, $K_{ij}/\sqrt{K_{ii} K_{jj}}$ (0 for a zero feature).
+    r"""The Gram matrix of the features scaled to length one, $K_{ij}/\sqrt{K_{ii} K_{jj}}$ (0 for 0/0).
 
     >>> normalize([[4.0, 2.0], [2.0, 4.0]])
     array([[1. , 0.5],
@@ -111,7 +111,7 @@ class Verdict:
 def is_valid_kernel(
     k: Callable[..., Any], sample: Any = None, *, rng: Any = None, trials: int = 200, tol: float = 1e-9
 ) -> Verdict:
-    r"""Hunt for points whose Gram matrix is not positive semidefinite (lecture B, 6.2): a proof that k is not a kernel.
+    r"""Look for points that prove that k is not a kernel: their K is not positive semidefinite (lecture B, 6.2).
 
     `k` is a kernel, a function of two points, or a function `k(X, Z)` that returns the whole matrix. `sample` is a
     list of points to choose from, or a function `sample(n, rng)` that draws n points; without it, points on the line

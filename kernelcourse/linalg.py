@@ -19,10 +19,10 @@ def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False, qu
 
     Where the matrix is singular or indefinite to working precision, an eigendecomposition takes over, and a warning
     says so: directions whose eigenvalue is lost in rounding get weight 0. They do not contribute to the function
-    $\sum_i a_i k(x_i, \cdot)$, which is the limit of the ridge solutions as the ridge goes to 0.
+    $\sum_i a_i k(x_i, \cdot)$. For a ridge of 0, this function is the limit of the solutions as the ridge goes to 0.
 
     `overwrite=True` allows K to be overwritten, so that no second n x n matrix is needed. `quiet=True` suppresses the
-    warning, because warning filters belong to the whole process and not to one of its threads.
+    warning; a filter would do so for all threads of the process.
 
     >>> solve_ridge(np.eye(2), np.array([2.0, 4.0]), ridge=1.0)
     array([1., 2.])
@@ -42,7 +42,7 @@ def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False, qu
 def norm_in_doubt(A: Array, ridge: float) -> float:
     r"""The norm $\max_i \sum_j |A_{ij}|$ of A = K + ridge I, or 0 if the ridge is too large for it to matter.
 
-    K has no negative eigenvalue, so those of A all lie between the ridge and the trace.
+    K has no negative eigenvalue, so all eigenvalues of A lie between the ridge and the trace of A.
     """
     with np.errstate(over="ignore"):
         if ridge > 1e6 * len(A) * EPS * np.trace(A):
@@ -81,7 +81,7 @@ def cholesky(A: Array) -> Array:
 
     The nugget is the size of the rounding errors already in A. It makes a nearly singular positive semidefinite
     matrix, such as the Gram matrix of a smooth kernel, positive definite; where it does not, it is raised tenfold at a
-    time until it is too large to count as rounding, and A is refused.
+    time. Once it is too large to count as rounding, A is refused.
 
     >>> cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[2., 0.],
@@ -96,7 +96,7 @@ def cholesky(A: Array) -> Array:
 
 
 def nuggets(A: Array) -> Array:
-    """What `cholesky` adds to the diagonal, one value after another, until the factorisation succeeds."""
+    """The values that `cholesky` adds to the diagonal, one after another, until the factorisation succeeds."""
     with np.errstate(over="ignore"):
         first, last = max(EPS * float(np.trace(A)), TINY), SLACK * float(np.abs(np.diag(A)).max())
     if not np.isfinite(first):
@@ -147,7 +147,7 @@ def conjugate_gradients(
 
     `inner` is an inner product in which A is self-adjoint, if $u^\top v$ is not one. If it gives one number per column,
     every column is a separate system, and the residual is the largest of them. Residuals are relative, one per product.
-    It ends at a residual of `tol`, after `iterations` steps, or when A shows a direction without positive curvature.
+    The method ends at a residual of `tol`, after `iterations` steps, or in a direction without positive curvature.
 
     >>> conjugate_gradients(lambda v: 2 * v, np.array([4.0]), iterations=5, tol=1e-9)
     (array([2.]), [0.0])

@@ -42,7 +42,7 @@ GUIDE = "0.55"  # the lightest grey with a contrast of 3:1 on white, for lines a
 MARKERS = ("o", "s", "^", "D", "v", "P")
 ON_AND_OFF = ((6, 2), (1.5, 1.5), (6, 2, 1.5, 2), (3, 1), (6, 1.5, 1.5, 1.5, 1.5, 1.5))
 DASHES: tuple[Any, ...] = ("-", *((0, lengths) for lengths in ON_AND_OFF))
-HATCHES = ("", "///", "---", "\\\\\\", "xxx", "...")  # dots last: they make a large file
+HATCHES = ("", "///", "---", "\\\\\\", "xxx", "...")  # dots come last because they make the file large
 
 
 def _role(colour: str, dashes: int = 0, marker: str = "") -> Style:
@@ -86,7 +86,7 @@ SUPPORT: Style = {"color": "black", "marker": "o", "markersize": 9.5, "markeredg
 
 
 def _axes(ax: Axes | None, *, x: str, y: str, size: tuple[float, float] = (5.6, 3.6)) -> Axes:
-    """The given axes or new ones, with thin spines only on the left and at the bottom, and labelled axes."""
+    """The given axes or new ones, labelled, with thin spines only on the left and at the bottom."""
     if ax is None:
         ax = plt.subplots(figsize=size, layout="constrained")[1]
     if not isinstance(ax, Axes):
@@ -163,7 +163,7 @@ def _scores(model: Any, Z: Array, classes: NDArray[Any]) -> Array:
 
 def _contour(ax: Axes, grid: tuple[Array, Array], f: Array, levels: Iterable[float], style: Style) -> None:
     f = f.reshape(len(grid[1]), len(grid[0]))
-    within = [level for level in levels if f.min() < level < f.max()]  # matplotlib warns about any other
+    within = [level for level in levels if f.min() < level < f.max()]  # matplotlib warns about all others
     if within:
         each = {"colors": style["color"], "linewidths": style["linewidth"], "linestyles": [style["linestyle"]]}
         ax.contour(*grid, f, levels=within, **each)
@@ -184,7 +184,7 @@ def decision_regions(
 
     `model` has a `decision_function`, or else `predict`, or is itself a function $f$ of points. With two classes, the
     boundary is $f = 0$, and `margins` adds $f = \pm1$ dashed where there is such an $f$. `bayes`, a function of points
-    that is 0 on the Bayes boundary, adds that boundary.
+    that is 0 on the Bayes boundary, draws that boundary.
 
     >>> X, y = np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([-1, 1])
     >>> ax = decision_regions(lambda Z: 2 * Z.sum(axis=1) - 2, X, y)
@@ -234,7 +234,7 @@ def decision_regions(
 def gram_heatmap(
     K: ArrayLike, *, order: ArrayLike | None = None, colorbar: bool = True, ax: Axes | None = None
 ) -> Axes:
-    """Draw a Gram matrix in colours. With its points sorted by class through `order`, classes stand out as blocks (K4).
+    """Draw a Gram matrix in colours. If `order` sorts the points by class, the classes stand out as blocks (K4).
 
     White is 0, and darker blue is larger; negative entries darken towards red.
 
@@ -300,7 +300,7 @@ def block_diagram(
 ) -> Axes:
     """Draw boxes joined by arrows: block diagrams (B1) and computational graphs (H7, H8).
 
-    `boxes` maps a name to the centre of its box, (x, y), or to (x, y, text) where the text is not the name.
+    `boxes` maps a name to the centre of its box, (x, y), or to (x, y, text) if the text differs from the name.
     An arrow is a pair of names, or a triple whose third entry is written beside it. One unit is one inch.
 
     >>> ax = block_diagram({"x": (0, 0), "f": (2, 0, "model")}, [("x", "f", "predict")])

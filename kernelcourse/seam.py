@@ -1,9 +1,9 @@
 """The seam between what is taught and what is fast.
 
-A function that a reader is meant to read is marked `@definition`. It may have a faster twin in
-`kernelcourse._engine`, which is marked `@accelerates(the_definition)` and is tried first while the engine is on. A twin
-that does not fit the job returns `NotImplemented`, and the definition does it. Nothing else connects the two: with the
-engine off, or without the packages that it needs, the same functions give the same answers on numpy alone.
+A function that is written to be read is marked `@definition`. It may have a faster twin in `kernelcourse._engine`,
+which is marked `@accelerates(the_definition)` and is tried first while the engine is on. A twin that does not fit the
+job returns `NotImplemented`, and the definition runs instead. Nothing else connects the two: with the engine off,
+or without the packages that it needs, the same functions give the same answers on numpy alone.
 """
 
 import os
@@ -18,12 +18,12 @@ __all__ = ["engine"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 ENGINE = ("gram", "linalg", "svm", "steps", "search", "blocks", "features")  # the modules that hold twins
-twins: dict[Any, Any] = {}  # by the plain function: a subclass's formula has no twin
-tolerances: dict[Any, dict[str, float]] = {}  # how far apart the two results may be; the same keys
+twins: dict[Any, Any] = {}  # keyed by the plain function, so that a subclass's own formula has no twin
+tolerances: dict[Any, dict[str, float]] = {}  # how far apart the two results may be, with the same keys
 
 
 def definition(plain: Function) -> Function:
-    """Mark a function that is taught; while the engine is on, its twin, if there is one, is tried first."""
+    """Mark a function that is taught. While the engine is on, its twin is tried first, if it has one."""
 
     @wraps(plain)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -72,7 +72,7 @@ def engine(state: str) -> Iterator[None]:
 
 
 def always() -> bool:
-    """Whether twins must take even the jobs that are too small to gain from it."""
+    """Whether twins must take even jobs that are too small to benefit."""
     return _state.get() == "always"
 
 

@@ -153,7 +153,7 @@ def grid_search(
         raise ValueError(f"grid names no setting to try, got {dict(grid)!r}")
     if larger_is_better is None:
         if metric not in (None, accuracy, mean_squared_error):
-            raise ValueError(f"larger_is_better must say which values of the metric {metric!r} are good")
+            raise ValueError(f"larger_is_better must say whether large values of the metric {metric!r} are good")
         larger_is_better = metric is not mean_squared_error
     y = one_column(y)
     folds = _splits(folds, len(_indexable(X)))
@@ -178,7 +178,7 @@ def mean_scores(
 
 
 class RidgePath(NamedTuple):
-    """Leave-one-out along a grid of ridges: residuals $t_i - f_{-i}(x_i)$, one column per ridge, and mean squares."""
+    """Leave-one-out for several ridges: residuals $t_i - f_{-i}(x_i)$, one column per ridge, and their mean squares."""
 
     ridges: Array  # (r,)
     residuals: Array  # (n, r)
@@ -187,7 +187,7 @@ class RidgePath(NamedTuple):
 
 
 def leave_one_out_by_the_book(K: Any, t: Any, *, ridge: float) -> Array:
-    """The residuals of n fits, each without one point and tested on it, by n Cholesky factorisations.
+    """The residuals of n fits, each made without one point and tested on it, by n Cholesky factorisations.
 
     >>> leave_one_out_by_the_book(np.eye(2), [1.0, 2.0], ridge=1.0)
     array([1., 2.])
@@ -205,8 +205,8 @@ def leave_one_out_by_the_book(K: Any, t: Any, *, ridge: float) -> Array:
 def leave_one_out(K: Any, t: Any, *, ridges: Any) -> RidgePath:
     r"""Exact leave-one-out for every ridge from one eigendecomposition $K = Q \operatorname{diag}(w)\, Q^\top$.
 
-    With $G = (K + \text{ridge}\, I)^{-1}$ and $a = G t$, the residual without point i is $a_i / G_{ii}$; and for all
-    ridges at once $a = Q\,\frac{Q^\top t}{w + \text{ridge}}$ and $G_{ii} = \sum_j \frac{Q_{ij}^2}{w_j + \text{ridge}}$.
+    With $G = (K + \text{ridge}\, I)^{-1}$ and $a = G t$, the residual of point i when it is left out is $a_i / G_{ii}$.
+    For all ridges $a = Q\,\frac{Q^\top t}{w + \text{ridge}}$ and $G_{ii} = \sum_j \frac{Q_{ij}^2}{w_j + \text{ridge}}$.
 
     >>> leave_one_out(np.eye(2), [1.0, 2.0], ridges=[1.0, 3.0]).residuals
     array([[1., 1.],
@@ -255,7 +255,7 @@ def choose_kernel(kernels: Sequence[Kernel], X: Any, t: Any, *, ridges: Any) -> 
 
 
 def alignment_weights(grams: Sequence[Any], t: Any) -> Array:
-    r"""Learn non-negative weights for several kernels: the combination $\sum_m \mu_m K_m$ best aligned with $t t^\top$.
+    r"""Learn weights $\mu_m \ge 0$ of several kernels: those that align $\sum_m \mu_m K_m$ best with $t t^\top$.
 
     Multiple kernel learning in its simplest form (lecture K12; Cortes, Mohri & Rostamizadeh 2012). On centred,
     length-one Gram matrices, maximising the alignment over $\mu \ge 0$ is a non-negative least squares problem. The

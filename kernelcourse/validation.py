@@ -47,7 +47,7 @@ def numeric(values: ArrayLike, name: str) -> Array:
     if raw.dtype.kind in "USMm":  # text and dates
         raise ValueError(f"{name} must hold numbers, got dtype {raw.dtype}")
     if raw.dtype == object and any(isinstance(v, (str, bytes)) for v in raw.flat):
-        raise ValueError(f"{name} must hold numbers, got text among them")
+        raise ValueError(f"{name} must hold numbers, but some entries are text")
     try:
         array = raw.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
@@ -55,7 +55,7 @@ def numeric(values: ArrayLike, name: str) -> Array:
     except OverflowError as error:
         raise OverflowError(f"{name} holds a number that is too large for a float") from error
     with np.errstate(over="ignore", invalid="ignore"):
-        suspect = not np.isfinite(array.sum())  # a cheap first look: a sum can also overflow
+        suspect = not np.isfinite(array.sum())  # a cheap first test: a sum of finite numbers can overflow too
     if suspect and not np.isfinite(array).all():
         bad = "NaN" if np.isnan(array).any() else "inf"
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])

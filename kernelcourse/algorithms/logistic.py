@@ -5,7 +5,7 @@ $\tfrac{\text{ridge}}{2} \|f\|^2$. With `ridge=0` that is the plain likelihood o
 
 With $f = Ka$ on the training points, the gradient in function space is $\sum_i r_i\, k(x_i, \cdot)$ where
 $r = s(Ka) - y + \text{ridge}\, a$. Its coefficients $r$ are what every method here drives to zero; the gradient with
-respect to $a$ is $Kr$, which a singular $K$ can hide.
+respect to $a$ is $Kr$, which can be 0 although $r$ is not, if $K$ is singular.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def logistic_objective(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ridge: float
 def logistic_functional_gradient(a: ArrayLike, K: ArrayLike, y: ArrayLike, *, ridge: float) -> Array:
     r"""The coefficients of the gradient in function space, $r = s(Ka) - y + \text{ridge}\, a$.
 
-    The gradient of $J$ at $f$ is the function $\sum_i r_i\, k(x_i, \cdot)$; lecture S subtracts `step` times it in each
-    update. At the minimum, $\text{ridge}\, a = y - s(Ka)$: a point's weight is its
-    error divided by the ridge.
+    The gradient of $J$ at $f$ is the function $\sum_i r_i\, k(x_i, \cdot)$; each update of lecture S subtracts `step`
+    times this function. At the minimum, $\text{ridge}\, a = y - s(Ka)$: a point's weight is its error divided by the
+    ridge.
 
     >>> logistic_functional_gradient([0.0, 0.0], np.eye(2), [0, 1], ridge=1.0)
     array([ 0.5, -0.5])
@@ -181,7 +181,7 @@ def logistic_newton(
     A step solves $(WK + \text{ridge}\, I)\, d = -r$ with $r = s(Ka) - y + \text{ridge}\, a$ and
     $W = \operatorname{diag}(s(1-s))$, and is halved until $\|r\|$ falls. The matrix is invertible for every positive
     semidefinite $K$, even a singular one, so such a step always exists. The ridge, which must be positive, is lowered
-    tenfold at a time from the scale of $K$, and each solution starts the next: this keeps the steps long where classes
+    tenfold at a time from the scale of $K$, and each solution is the next start. This keeps steps long where classes
     are nearly separable or $K$ is badly scaled. It stops when $\max_i |r_i| \le$ `tol` $\max_i |\text{ridge}\, a_i|$,
     and warns if rounding or `max_iterations` leave $\max_i |r_i| >$ `tol`.
 
@@ -255,7 +255,7 @@ def _problem(K: ArrayLike, y: ArrayLike, ridge: float) -> tuple[Array, Array, fl
 
 
 def _stable_step(step: float, ridge: float) -> float:
-    """`step` as a positive number at which the penalty alone shrinks the weights."""
+    """`step` as a positive number, small enough that the penalty alone shrinks the weights."""
     step = real(step, "step", above=0)
     if step * ridge >= 2:
         raise ValueError(f"step must be < 2 / ridge = {2 / ridge:g}, got {step:g}: the penalty alone would diverge")

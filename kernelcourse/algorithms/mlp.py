@@ -155,8 +155,8 @@ def softmax_cross_entropy(Z: ArrayLike, Y: ArrayLike) -> tuple[float, Array]:
     r"""The mean over the rows of $-\sum_j y_j \log \operatorname{softmax}(z)_j$ (lecture H, logistic regression), and
     its gradient in `Z`, $(\operatorname{softmax}(Z) - Y) / n$.
 
-    Softmax and cross-entropy form one node of the graph: in separate nodes, a certain but wrong prediction would need
-    the logarithm of 0. Rows of `Y` are one-hot (`one_hot`), or probabilities.
+    Softmax and cross-entropy form one node of the graph: in separate nodes, a prediction that is certain but wrong
+    would need the logarithm of 0. Rows of `Y` are one-hot (`one_hot`), or probabilities.
 
     >>> loss, gradient = softmax_cross_entropy([[0.0, 0.0]], [[1.0, 0.0]])
     >>> round(loss, 6), gradient
@@ -244,7 +244,7 @@ def sgd(
 
     def objective(layers: Sequence[Layer]) -> float:
         Z = _forward(layers, activation, X)[-1]
-        _refuse_overflow(Z, *(part for layer in layers for part in layer))  # an idle unit hides its weights from Z
+        _refuse_overflow(Z, *(part for layer in layers for part in layer))  # Z does not show an idle unit's weights
         value = loss(Z, Y)[0] + ridge / 2 / n * sum(float((W**2).sum()) for W, _ in layers)
         _refuse_overflow(value)
         return value

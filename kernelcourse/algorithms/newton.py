@@ -17,11 +17,11 @@ def newton(
     step: Callable[[Array, tuple[Any, ...]], tuple[Array, float] | None],
     smallest: float,
 ) -> tuple[Array, tuple[Any, ...], int]:
-    """Newton's method from x; return the last x, `at` of it, and the number of steps.
+    """Newton's method from x; return the last x, its `at(x)`, and the number of steps.
 
     The first entry of `at(x)` is the number to decrease. `step(x, at(x))` returns a step and the decrease that it
-    promises, or None if x is good enough. A step is halved until it keeps a fraction of the promise; if not even
-    `smallest` of it helps, only rounding is left.
+    promises, or None if x is good enough. A step is halved until it keeps a fraction of its promise. If even the
+    fraction `smallest` of a step does not help, only rounding errors are left, and the method ends.
     """
     here, taken = at(x), 0
     while (found := step(x, here)) is not None:
@@ -49,8 +49,8 @@ def zero_of_gradient(
 ) -> tuple[Array, int, float]:
     """A zero of `gradient` at the ridge, the number of steps, and the largest entry of the gradient that is left.
 
-    The ridge is lowered tenfold at a time from about `scale`, and each solution starts the next. The steps decrease the
-    gradient's norm, not the objective: close to the minimum the objective no longer changes in its last digit while
+    The ridge is lowered tenfold at a time from about `scale`, and each solution is the next start. The steps decrease
+    the gradient's norm, not the objective: close to the minimum the objective no longer changes in its last digit while
     the gradient still has half its digits to lose. `weights(x)` is what the ridge penalises, if that is not all of x.
     With a `name`, it warns if an entry above `tol` is left.
     """
@@ -101,7 +101,7 @@ def newton_by_products(
 
     `errors(f)` is the gradient of the loss, and `curvature(f)` multiplies by its derivative. The matrix of a step is
     self-adjoint in the inner product $\langle u, v\rangle = u^\top K v$. Conjugate gradients run on pairs $(u, Ku)$,
-    which make it cheap: each iteration multiplies K by one new vector, or matrix.
+    which makes this inner product cheap: each iteration multiplies K by only one new vector or matrix.
     """
     tol, max_products, products = real(tol, "tol", above=0), whole(max_products, "max_products", at_least=1), 0
 
@@ -146,6 +146,6 @@ def positive_ridge(ridge: float) -> float:
     if real(ridge, "ridge", at_least=0) == 0:
         raise ValueError(
             "ridge must be > 0, got 0: on separable data the plain likelihood has no maximum (the weights grow "
-            "without bound). logistic_gradient_descent with ridge=0 runs a stated number of iterations towards it"
+            "without bound). logistic_gradient_descent accepts 0, because it stops after a stated number of iterations"
         )
     return float(ridge)

@@ -59,7 +59,7 @@ def kernel_perceptron_by_the_book(
     K: ArrayLike, y: ArrayLike, *, max_epochs: int = 1000, rng: Any = None, shuffle: bool = False
 ) -> PerceptronFit:
     r"""Lecture I, algorithm 1, line by line: $\alpha_i \leftarrow \alpha_i + 1$ whenever
-    $y_i \sum_j \alpha_j y_j\, k(x_j, x_i) \le 0$, until a pass makes no mistake or after `max_epochs`. A check
+    $y_i \sum_j \alpha_j y_j\, k(x_j, x_i) \le 0$, until a pass makes no mistake or `max_epochs` are over. A check
     costs O(n); `kernel_perceptron` gives the same answer faster.
 
     >>> kernel_perceptron_by_the_book([[1.0, 0.0], [0.0, 1.0]], [1, -1])
@@ -116,7 +116,7 @@ def kernel_perceptron_list(
 ) -> PerceptronList:
     r"""The kernel perceptron with a list L of its mistakes (lecture H): $f(x) = \sum_{j \in L} y_j\, k(x_j, x)$.
 
-    A check sums $|L|$ kernel values, so an epoch costs $O(n|L|)$ of them, more with every mistake. Prediction needs
+    A check sums $|L|$ kernel values, so an epoch takes $O(n|L|)$ of them, more after every mistake. Prediction needs
     only the points on L.
 
     >>> kernel_perceptron_list([[1.0, 0.0], [0.0, 1.0]], [1, -1])

@@ -107,7 +107,7 @@ def dual_objective(a: ArrayLike, K: ArrayLike, t: ArrayLike, *, ridge: float) ->
 
     $$J(a) = \tfrac12 a^\top K K a - a^\top K t + \tfrac12 t^\top t + \tfrac{\text{ridge}}{2}\, a^\top K a.$$
 
-    The first three terms are half of $\|Ka - t\|^2$, which is how they are computed, to avoid cancellation.
+    The first three terms are half of $\|Ka - t\|^2$. They are computed in this form to avoid cancellation.
 
     >>> dual_objective([0.3, 0.6], [[1.0, 2.0], [2.0, 4.0]], [3.0, 6.0], ridge=5.0)
     11.25
@@ -201,8 +201,8 @@ def dual_weights_with_offset(K: ArrayLike, t: ArrayLike, *, ridge: float) -> tup
     """
     K = square(K)
     t, ridge, n = _columns(t, "t", length=len(K)), real(ridge, "ridge", at_least=0), len(K)
-    # HKH is singular along 1 even where K is not. The right-hand side is orthogonal to 1, so any weight there does
-    # not change it; the mean of K's eigenvalues keeps the system as well conditioned as K.
+    # HKH maps 1 to 0 even if K is invertible. The right-hand side is orthogonal to 1, so another eigenvalue for 1 does
+    # not change the solution; the mean of K's eigenvalues keeps the system as well conditioned as K.
     along_ones = np.trace(K) / n
     HKH = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     HKH += along_ones / n

@@ -10,8 +10,8 @@ $\frac12\|f\|^2 + C \sum_i \max\{0, 1 - y_i f(x_i)\}$ with $C = 1 / (2n\,\text{l
 
 Its dual maximises $D(\alpha) = 2\,\text{lam}\,(\sum_i \alpha_i - \frac12 \alpha^\top D_y K D_y\, \alpha)$ over the box
 $0 \le \alpha_i \le C$, and, where there is an offset, over $\sum_i \alpha_i y_i = 0$. No $D$ exceeds any $P$, so the
-distance between the two at one $\alpha$, the duality gap, bounds how far that $\alpha$ is from the best. All solvers
-here stop on it and report it relative to $P$. It is a sum of non-negative terms, so nothing cancels:
+duality gap, the distance between the two at one $\alpha$, bounds how far $P(\alpha)$ is above its minimum. All solvers
+here except `svm_sgd` stop on it and report it relative to $P$. It is a sum of non-negative terms, so nothing cancels:
 
 $$\frac{P - D}{2\,\text{lam}} = \sum_i (C - \alpha_i) \max\{0, 1 - y_i f(x_i)\} + \alpha_i \max\{0, y_i f(x_i) - 1\}.$$
 """
@@ -140,8 +140,8 @@ def kernel_svm_by_the_book(
 ) -> SVMFit:
     r"""The SVM without offset (lecture K, K7) by ascent on the dual, one coordinate at a time.
 
-    Along $\alpha_i$ the dual is a parabola with its maximum at $y_i f(x_i) = 1$. So a step goes there, or as far as the
-    box allows,
+    Along $\alpha_i$ the dual is a parabola with its maximum where $y_i f(x_i) = 1$. So a step goes there, or as far as
+    the box allows,
 
     $$\alpha_i \leftarrow \min\Bigl\{C,\ \max\Bigl\{0,\ \alpha_i + \frac{1 - y_i f(x_i)}{K_{ii}}\Bigr\}\Bigr\},$$
 
@@ -172,8 +172,8 @@ def kernel_svm(
     r"""The SVM without offset: the minimum of `svm_objective` (lecture K, K7) to within a relative gap of `gap`.
 
     It first takes steps along one coefficient or a pair, always the one that gains most. These soon show which points
-    are at a bound; a linear system then puts the rest exactly on the margin: see `descend`. It warns if the gap is not
-    reached. `alpha0` is the starting point, for example the solution for a nearby `lam`. `K` must be positive
+    are at a bound; a linear system then puts the rest exactly on the margin: see `descend`. It warns if it does
+    not reach the gap. `alpha0` is the starting point, for example the solution for a nearby `lam`. `K` must be positive
     semidefinite: up to 500 points this is checked, beyond that only in the directions that the solver meets.
 
     >>> fit = kernel_svm([[1.0, 0.0], [0.0, 4.0]], [1, -1], lam=0.25)  # C = 1
@@ -191,7 +191,8 @@ def kernel_svm_with_offset(
 
     A free $b$ adds the constraint $\sum_i \alpha_i y_i = 0$ to the dual, so the smallest step moves two coefficients:
     sequential minimal optimisation, with the pair chosen by its second-order gain (Fan, Chen and Lin, 2005). The offset
-    is the best for the $f$ found, or the middle of the best. The rest is as in `kernel_svm`; both labels must occur.
+    is the best one for the $f$ found, or the middle of the best ones. All else is as in `kernel_svm`; both labels must
+    occur.
 
     >>> fit = kernel_svm_with_offset([[0.0, 0.0], [0.0, 4.0]], [1, -1], lam=0.05)  # points 0 and 2 on a line
     >>> fit.alpha, fit.b
@@ -254,8 +255,8 @@ def svm_sgd(K: ArrayLike, y: ArrayLike, *, lam: float, steps: int, rng: Any = No
 
 @definition
 def hits_and_totals(K: Array, y: Array, order: NDArray[np.intp], lam: float) -> tuple[Array, Array]:
-    """How often each point was a hit when visited in this order, and how many iterates contain its hits, summed."""
-    hits, total, f = np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y))  # f: the iterate's times 2 lam t
+    """The number of hits of each point, visited in this order, and the number of iterates with each hit, added up."""
+    hits, total, f = np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y))  # f is 2 lam t times the iterate's
     for t, i in enumerate(order.tolist(), start=1):
         if y[i] * f[i] < 2 * lam * max(t - 1, 1):
             hits[i] += 1
@@ -338,9 +339,9 @@ def fit_at(point: Point, C: float, gap: float, lam: float, steps: int, reason: s
 
 @definition
 def descend(dual: Dual, c: Array, *, gap: float, max_steps: int) -> tuple[Point, int]:
-    """The point with the smallest duality gap met along the way to `gap`, and the number of steps.
+    """The point with the smallest duality gap found on the way to `gap`, and the number of steps.
 
-    n steps cost as much as a certificate, O(n^2). Each certificate brings a guess of which points end at a bound.
+    n steps cost as much as a certificate, O(n^2). Each certificate brings a guess about which points end at a bound.
     """
     best = last = certify(dual, c)
     c, steps, took = c.copy(), 0, 1

@@ -313,12 +313,12 @@ PIECES = (
         [
             Mistake(
                 identity_for_penalty,
-                "This adds λ to the diagonal, as if the penalty were λ‖w‖². The norm of f = Σ w_j k(z_j, ·) is wᵀK_ZZ "
-                "w, so λK_ZZ is added to K_ZX K_XZ.",
+                "This adds λ to the diagonal, as if the penalty were λ‖w‖². The squared norm of f = Σ w_j k(z_j, ·) "
+                "is wᵀK_ZZ w, so λK_ZZ is added to K_ZX K_XZ.",
             ),
             Mistake(
                 penalty_forgotten,
-                "This is the least squares solution without a penalty: λK_ZZ is missing beside K_ZX K_XZ.",
+                "This is the least squares solution without a penalty: add λK_ZZ to K_ZX K_XZ.",
             ),
             Mistake(
                 landmarks_alone,
@@ -385,7 +385,7 @@ PIECES = (
             Mistake(
                 m_frequencies,
                 "This averages over m frequencies. m counts the features, a cosine and a sine for each frequency, so "
-                "there are m/2 of them.",
+                "there are only m/2 frequencies.",
             ),
             Mistake(
                 mean_not_subtracted,

@@ -94,7 +94,7 @@ class Checks:
         return self.pieces[name].examine(answer, rng, hidden=hidden, steps=thought)
 
     def prepare(self) -> None:
-        """Compute now what grading a class would compute for every student."""
+        """Compute in advance what grading would otherwise compute for every student."""
         for name, piece in self.pieces.items():
             if isinstance(piece, Piece):
                 for hidden in (False, True):

@@ -319,7 +319,7 @@ PIECES = (
         [
             Mistake(
                 order_ignored,
-                "This cuts the positions 0, 1, 2, … and not the points: entry j of your result belongs to order[j]. "
+                "This cuts up the positions 0, 1, 2, …, not the points: entry j of your result belongs to order[j]. "
                 "Write the fold's number at the places that its piece of `order` names: fold[piece] = number.",
             ),
             Mistake(
@@ -357,8 +357,8 @@ PIECES = (
         [
             Mistake(
                 training_residuals,
-                "These are the training residuals t − Ka = λa, of a fit that has seen every point. The residual "
-                "without point i is a_i/G_ii with G = (K + λI)⁻¹.",
+                "These are the training residuals t − Ka = λa, of a fit that has seen every point. When "
+                "point i is left out, its residual is a_i/G_ii with G = (K + λI)⁻¹.",
             ),
             Mistake(
                 inverse_of_the_diagonal,

@@ -13,7 +13,7 @@ import numpy as np
 
 from .values import Frame, Sparse, aligned, by_value, same
 
-_SINGLE = 100  # times the spacing of float32 or float16: results computed in them have no more digits
+_SINGLE = 100  # times the spacing of float32 or float16; results computed in these types have no more digits
 _SHORT = {np.dtype(np.float16), np.dtype(np.float32)}
 
 
@@ -47,7 +47,7 @@ def difference(got: Any, want: Any, tolerance: float) -> str:
 
 
 def vague(problem: str) -> str:
-    """What may be said about a hidden input: nothing through which a student's function could reveal it.
+    """What may be said about a hidden input: nothing that a student's function could use to reveal it.
 
     >>> vague("The shape is (0, 31415926), but (2,) is expected.")
     'The shape is not the expected one.'

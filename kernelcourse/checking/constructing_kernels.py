@@ -422,8 +422,8 @@ _ALREADY_ON_ONE_POINT = (
 )
 _NOT_NEGATIVE = (
     "For your points and numbers, the sum of y_n y_m k(x_n, x_m) is not negative. The linear part of this sum is −‖Σ "
-    "y_n x_n‖²/100: choose signs that make y_n x_n add up, and points so far apart that the Gaussian part is little "
-    "more than Σ y_n²."
+    "y_n x_n‖²/100: choose signs that make the y_n x_n add up, and points so far apart that the Gaussian part is "
+    "little more than Σ y_n²."
 )
 
 
@@ -476,7 +476,7 @@ PIECES = (
             Mistake(
                 constant_missing,
                 "These features start at the first power. The map (x⁰, x¹, …, x^M) begins with x⁰ = 1, the constant "
-                "feature; without it no function of these features can be moved up or down.",
+                "feature; without it no function of these features can be shifted up or down.",
             ),
             Mistake(
                 highest_power_first,
@@ -698,13 +698,13 @@ PIECES = (
             ),
             Mistake(
                 season_added,
-                "This adds the kernel of the season, rule (6.21). We want the same season and then a similar shape: a "
-                "product, rule (6.22).",
+                "This adds the kernel of the season, rule (6.21). Plants of different seasons should not "
+                "count as similar, whatever their shapes: take the product, rule (6.22).",
             ),
             Mistake(
                 matrix_product,
-                "This multiplies the two Gram matrices as matrices (@), which sums over plants and is not even "
-                "symmetric. Rule (6.22) multiplies the values of each pair: *.",
+                "This multiplies the two Gram matrices as matrices (@), which sums over plants; the result is not "
+                "even symmetric. Rule (6.22) multiplies the values of each pair: *.",
             ),
         ],
     ),
@@ -721,7 +721,7 @@ PIECES = (
             ),
             Mistake(
                 exactly_this_set,
-                "This is 1 for U = A alone, and the kernel of such features is 1 if A = B and 0 otherwise. In eq. "
+                "This is 1 only for U = A, and the kernel of such features is 1 if A = B and 0 otherwise. In eq. "
                 "(18) every U ⊆ A counts, including the empty set.",
             ),
             Mistake(
@@ -754,7 +754,7 @@ PIECES = (
             ),
             Mistake(
                 last_string_missing,
-                "The string at the end is missed. A name of length l has l − p + 1 strings of length p: "
+                "The last string is missed. A name of length l has l − p + 1 strings of length p: "
                 "range(len(s) - p + 1).",
             ),
         ],

@@ -560,8 +560,8 @@ PIECES = (
         [
             Mistake(
                 points_in_columns,
-                "This matches K_testᵀa. K_test has a row for each test point, so k(x')ᵀa is a row times a; see eq. "
-                "(11).",
+                "This matches K_testᵀa. K_test has a row for each test point, so k(x')ᵀa is one of its rows times a; "
+                "see eq. (11).",
             ),
             Mistake(averaged_prediction, "This is the mean of a_n k(x_n, x'). Eq. (11) sums: no division by N."),
             Mistake(

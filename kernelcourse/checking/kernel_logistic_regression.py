@@ -228,8 +228,8 @@ _ONE_THRESHOLD = (
 )
 _WRONG_SIDE = (
     "Your f = Ka does not have the right sign at every point: it must be positive where y = 1 and negative where y = "
-    "0. At a point on the wrong side, the cross-entropy grows as a is scaled up; at f = 0 it stays log 2. Points with "
-    "the label 0 need negative weights; one way is to solve K a = 2y − 1."
+    "0. At a point on the wrong side, the cross-entropy grows as a is scaled up; at f = 0 it stays log 2. Some "
+    "weights have to be negative; one way to find them is to solve K a = 2y − 1."
 )
 
 
@@ -343,14 +343,14 @@ PIECES = (
         [
             Mistake(
                 point_after_point,
-                "This updates the weights one after another, each with the new values of the earlier ones. That is a "
-                "method too, but batch gradient descent computes s(Ka) once for all points and then changes all of a: "
-                "that is one dual step.",
+                "This updates the weights one after another, each with the new values of the earlier ones. That works "
+                "too, but batch gradient descent computes s(Ka) once for all points and then changes all of a: that is "
+                "one dual step.",
             ),
             Mistake(
                 predictions_never_renewed,
-                "This computes s(Ka) once, before the loop. The predictions change with a: every dual step needs "
-                "them again.",
+                "This computes s(Ka) once, before the loop. The predictions change with a: compute them anew "
+                "in every dual step.",
             ),
         ],
         tolerance_reason=_DESCENT_REASON,

@@ -380,7 +380,7 @@ _WRONG_FORM = (
     "Return two things: X, two to fifty points as the rows of an (n, d) array with entries between −100 and 100, and "
     "y, a target for each. All entries must be finite."
 )
-_CONSTANT = "Your targets are all the same. Both fits are then that constant: let the targets vary."
+_CONSTANT = "Your targets are all the same. Both fits then equal that constant: let the targets vary."
 _LITTLE = (
     "The two fits differ by less than a fifth of the range of your targets. Where does a fit of degree 2 need a large "
     "constant, although X and y are centred? Squares of centred inputs are not centred: take targets that are curved, "
@@ -491,7 +491,7 @@ PIECES = (
             ),
             Mistake(
                 fitted_values_for_w,
-                "a is right. The second value is Ka, the fitted values, n numbers. w has a number for each input: Xᵀa.",
+                "a is right. The second value is Ka, the n fitted values. w has a number for each input: Xᵀa.",
             ),
         ],
         tolerance=_SOLVE_TOLERANCE,
@@ -589,8 +589,8 @@ PIECES = (
             ),
             Mistake(
                 entries_to_the_power,
-                "This takes powers of the inputs before the inner product, and no mixed term is left. The power is "
-                "taken of the number xᵀz + 1.",
+                "This takes powers of the inputs before the inner product, and no mixed term is left. Take the power "
+                "of the number xᵀz + 1.",
             ),
         ],
     ),
@@ -677,7 +677,7 @@ PIECES = (
         [
             Mistake(
                 once_only_part_forgotten,
-                "The primal way has to compute w = Φ(X)ᵀa first, once: 2nD more (features of n points, then the "
+                "The primal way first has to compute w = Φ(X)ᵀa, once: 2nD more (features of n points, then the "
                 "products with a).",
             ),
             Mistake(

@@ -108,7 +108,7 @@ _XOR_FORM = (
 )
 _XOR_TIE = (
     "At one of the corners the votes cancel to exactly 0, and the answer depends on what sign(0) is taken to be. Two "
-    "equal votes can always cancel: a third perceptron that says the same everywhere, w = (0, 0, 1), decides."
+    "equal votes can always cancel; a third perceptron with the same output everywhere, w = (0, 0, 1), decides."
 )
 _XOR_WRONG = (
     "At one of the corners the answer is not that of XOR. Build it from two questions: is at least one input +1? Is at "

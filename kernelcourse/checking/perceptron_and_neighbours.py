@@ -449,8 +449,8 @@ PIECES = (
             ),
             Mistake(
                 scores_once_an_epoch,
-                "This computes all scores at the start of an epoch and updates all mistakes at once. Algorithm 1 "
-                "updates at once and judges the next point with the new α.",
+                "This computes all scores at the start of an epoch and makes all updates together. Algorithm 1 "
+                "updates at every mistake and judges the next point with the new α.",
             ),
             Mistake(
                 one_epoch_only,
@@ -473,8 +473,8 @@ PIECES = (
             ),
             Mistake(
                 new_list_every_epoch,
-                "The list holds the mistakes of one epoch only. L grows during the whole training, as "
-                "w = Σ y_j φ(x_j) runs over all mistakes so far: it begins before the loop and is returned after it.",
+                "The list holds the mistakes of one epoch only. L grows during the whole training, because "
+                "w = Σ y_j φ(x_j) runs over all mistakes so far: create it before the loop and return it afterwards.",
             ),
             Mistake(
                 labels_missing_on_the_list,
@@ -503,7 +503,7 @@ PIECES = (
             Mistake(
                 root_taken,
                 "These are the distances. The question asks for their squares, which have the same order and need no "
-                "root: leave out the root of line 4.",
+                "root: leave out the square root in line 4.",
             ),
             Mistake(
                 one_minus_the_kernel,
@@ -540,13 +540,13 @@ PIECES = (
         [
             Mistake(
                 sign_can_be_zero,
-                "This is algorithm 2 as it stands. Where the vote is a tie, its sgn is 0, which is not a label: there, "
-                "let the nearest neighbour decide, column 0.",
+                "This is algorithm 2 as it stands. Where the vote is tied, its sgn is 0, which is not a label: there, "
+                "let the nearest neighbour (column 0) decide.",
             ),
             Mistake(
                 ties_to_plus,
                 "Where the vote is tied, this always says +1. That favours one class; our rule is that the nearest "
-                "neighbour decides, column 0.",
+                "neighbour (column 0) decides.",
             ),
             Mistake(
                 nearest_decides,
@@ -603,12 +603,12 @@ PIECES = (
             ),
             Mistake(
                 zero_score_is_right,
-                "A test point with a score of exactly 0 counts as right here. It has no label: it is an error for both "
-                "classes, y f(x) ≤ 0.",
+                "A test point with a score of exactly 0 counts as right here. Such a point gets no label, so it is an "
+                "error for either class: y f(x) ≤ 0.",
             ),
             Mistake(
                 share_of_right_ones,
-                "The first number is the share of points that are right. The error is the share of the wrong ones.",
+                "The first number is the share of points that are right. The error is the share that are wrong.",
             ),
         ],
     ),

@@ -42,7 +42,7 @@ class Mistake:
 class Piece:
     """A function to write, compared with a reference on many inputs.
 
-    `cases(rng)` yields the inputs; the largest is tried again as non-contiguous and as read-only arrays. Answers may
+    `cases(rng)` yields the inputs; the largest is tried again with non-contiguous and read-only arrays. Answers may
     differ from the reference by `tolerance * max(1, largest magnitude)`, for the stated reason. `allows` names the
     functions of the library that an answer may call. If several answers are right, `settle(got, want)` returns `want`
     for each of them, and returns any other value unchanged.
@@ -113,7 +113,7 @@ class Piece:
         )
 
     def expected(self, rng: np.random.Generator, *, hidden: bool, keep: bool) -> Expected:
-        """The cases and what is expected on them, kept for the next submission of a class if asked to."""
+        """The cases and what is expected on them; `keep` keeps both for the next submission of the class."""
         if not keep:
             return Expected(self, drawn(self.cases, rng, hidden=hidden))
         key = (id(self.reference), id(self.cases), hidden, str(rng.bit_generator.state))
@@ -125,7 +125,7 @@ class Piece:
 
     @engine("off")
     def prepare(self, rng: np.random.Generator, *, hidden: bool) -> None:
-        """Compute now what grading a class would compute for every student; visible mistakes are common."""
+        """Compute in advance what grading would otherwise compute for every student; mistakes only on visible cases."""
         expected = self.expected(rng, hidden=hidden, keep=True)
         _ = expected.wanted, [case.plain for case in expected.cases]
         for mistake in () if hidden else self.mistakes:

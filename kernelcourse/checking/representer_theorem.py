@@ -306,8 +306,8 @@ PIECES = (
             ),
             Mistake(
                 values_squared,
-                "This subtracts the sum of the squared values g(x_i)². The projection's squared norm is βᵀKβ with β of "
-                "eq. (3), see eq. (1).",
+                "This subtracts the sum of the squared values g(x_i)². The projection's squared norm is βᵀKβ with the "
+                "β of eq. (3); see eq. (1).",
             ),
         ],
         tolerance=_SOLVE_TOLERANCE,
@@ -370,7 +370,7 @@ PIECES = (
             ),
             Mistake(
                 sum_of_residuals,
-                "This matches a sum of the errors. Eq. (6) has 2/ℓ in front of the residuals, since the risk averages.",
+                "This matches a sum of the errors. Eq. (6) has 2/ℓ in front of the residuals: the risk is a mean.",
             ),
         ],
     ),

@@ -230,7 +230,7 @@ _WRONG_FORM = (
 )
 _TOO_FEW = (
     f"The list grows from 0 to at most n during the first epoch, so n points cost at most 0 + 1 + … + (n − 1) "
-    f"evaluations. With as few points as yours, that is no more than {_TIMES}n whatever the data: take more of them."
+    f"evaluations. With as few points as yours, that is no more than {_TIMES}n whatever the data: take more points."
 )
 _TOO_EASY = (
     f"The first epoch over your points takes at most {_TIMES}n evaluations: the list stays too short, since too few "
@@ -352,7 +352,7 @@ PIECES = (
         [
             Mistake(
                 as_without_the_trick,
-                "n < D is the break-even point without the trick. With the trick, K costs n²d and not n²D, so the "
+                "n < D is the condition without the trick. With the trick, K costs n²d and not n²D, so the "
                 "kernel stays cheaper for a while beyond n = D: compare n²d + n³/3 with nD² + D³/3.",
             ),
             Mistake(
@@ -380,7 +380,7 @@ PIECES = (
             ),
             Mistake(
                 through_the_origin,
-                "This forces the line through the origin, which means c = 1. Fit the shift log c along with the slope.",
+                "This forces the line through the origin, which means c = 1. Fit the intercept log c as well.",
             ),
         ],
         tolerance=1e-8,

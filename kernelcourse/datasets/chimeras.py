@@ -21,7 +21,7 @@ class Chimeras(NamedTuple):
     """Sequences of eight blocks and their stabilities t in degrees Celsius.
 
     `truth` and `interacting` describe the law behind simulated data; for measured data it is unknown, so they are None
-    and empty. `part` gives the part of each row, "train" or "test", if the table has it.
+    and empty. `part` holds the word "train" or "test" for each row, if the table has one.
     """
 
     sequences: list[str]
@@ -64,7 +64,7 @@ def p450_chimeras(n: int | None = None, *, noise: float = 1.0, rng: Seed = None)
     $$t = 55 + \sum_b e_b(s_b) - \sum_{(b, c)} \ell_{bc}\, [s_b \ne s_c] + \text{noise} \cdot \varepsilon$$
 
     in degrees: the sum of what each block adds, minus what is lost where touching blocks come from different parents.
-    `interacting` lists the touching pairs, counted from 0. Without n, all 6561 are given in order, else n at random.
+    `interacting` lists the touching pairs, counted from 0. Without n, all 6561 are returned in order, else n at random.
 
     >>> chimeras = p450_chimeras(200, rng=0)
     >>> len(chimeras.sequences), len(chimeras.sequences[0]), chimeras.t.shape
@@ -88,14 +88,16 @@ def _parents(letters: str) -> dict[str, str]:
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d\d?)?", re.IGNORECASE)
 ROW = re.compile(rf"(?P<blocks>[0-9a-z]{{8}}) (?P<t>{NUMBER.pattern})(?: (?P<part>train|test))?", re.IGNORECASE)
-EXPECTED = "expected eight digits or letters, a temperature in degrees Celsius, and 'train' or 'test' in all or none"
+EXPECTED = (
+    "expected eight digits or letters, a temperature in degrees Celsius, and 'train' or 'test' in all rows or none"
+)
 
 
 def read_chimeras(path: str | PathLike[str]) -> Chimeras:
     """Read a published table of measured chimeras, such as those of the P450 study, in the format of `p450_chimeras`.
 
     One row per protein: eight digits or letters that name the parent of each block, the measured T50 in degrees
-    Celsius, and, if the table has it, the word train or test. Columns are separated by commas, tabs or blanks;
+    Celsius, and optionally the word train or test. Columns are separated by commas, tabs or blanks;
     the first line may be a header.
 
     >>> import tempfile

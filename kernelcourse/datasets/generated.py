@@ -311,7 +311,7 @@ class Texts(NamedTuple):
 def small_texts() -> Texts:
     """Forty short documents, ten on each of four topics, written for this course (B16).
 
-    Some words belong to two topics (a captain, a galley, a star), as words do.
+    Some words (captain, galley, star) belong to two topics, as in real texts.
 
     >>> documents, y, names = small_texts()
     >>> len(documents), np.bincount(y), names

@@ -3,7 +3,7 @@
 Every function returns a frozen dataclass with fresh arrays. Points are rows of a float array `X`, or a list of strings,
 sets or graphs; targets are a float vector `t`, labels an integer vector `y` as in the generated sets: -1 and +1 where
 there are two classes, 0, 1, 2, ... where there are more. `source` and `licence` belong under every figure that shows
-the data, and `print(data)` describes it in five lines. `kernelcourse/data/README.md` says how each file was made.
+the data, and `print(data)` describes the set in five lines. `kernelcourse/data/README.md` says how each file was made.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 An estimator is a shell, a dataclass with its parameters as fields. `fit` checks and prepares the data once, calls a
 pure function of `kernelcourse.algorithms` and stores what that returns in names that end in an underscore. `predict`
-reads those and nothing else: a parameter that is set later takes effect at the next `fit`. Every class is abstract,
+reads those and nothing else: a parameter that is set later takes effect at the next `fit`. Every class is abstract
 or final: a method that fits in another way is another class.
 """
 
@@ -190,9 +190,9 @@ def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def moderate(X: Array, name: str) -> Array:
-    """Points whose squares fit a float; others are refused before they turn into inf and NaN."""
+    """Points whose squares can be summed as floats; others are refused before they turn into inf and NaN."""
     if (largest := max(X.max(), -X.min())) > 1e150:
-        raise OverflowError(f"{name} reaches {largest:.1e}, and squares of more than 1e150 are too large for a float")
+        raise OverflowError(f"{name} reaches {largest:.1e}, expected at most 1e150: squares may be too large")
     return X
 
 
@@ -216,15 +216,15 @@ def one_column(y: Any) -> Any:
 
 
 def constant_of(weights: Array, offset: str) -> Any:
-    r"""The b of $\sum_i w_i (k(x_i, x) + 1) = \sum_i w_i k(x_i, x) + b$; 0 without the 1."""
+    r"""The b of $\sum_i w_i (k(x_i, x) + 1) = \sum_i w_i k(x_i, x) + b$; without the 1 it is 0."""
     return weights.sum(axis=0) if offset == "penalised" else 0.0
 
 
 def gram(kernel: Kernel, P: Any, offset: str = "none") -> Array:
-    """The Gram matrix of prepared points, for a penalised offset that of k + 1; the caller may overwrite it."""
+    """The Gram matrix of prepared points, or that of k + 1 for a penalised offset. The caller may overwrite it."""
     with np.errstate(over="ignore", invalid="ignore"):
         K = kernel.formula(P, P)
-        # By Cauchy-Schwarz no entry exceeds the diagonal: checking n values covers all n * n.
+        # By Cauchy-Schwarz no entry exceeds the largest diagonal entry: checking n values covers all n * n.
         refuse_overflow(kernel, np.diagonal(K))
     if offset == "penalised":
         K += 1.0

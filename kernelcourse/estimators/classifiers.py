@@ -22,7 +22,7 @@ __all__ = [
     "SoftmaxRegression",
 ]  # fmt: skip
 
-ONE_MORE_FEATURE = ("none", "penalised")  # what `offset` can be where a free constant has no meaning, or no algorithm
+ONE_MORE_FEATURE = ("none", "penalised")  # for methods in which a free constant has no meaning, or no algorithm
 
 
 def _with_ones(X: Array, offset: str) -> Array:
@@ -122,7 +122,7 @@ class KernelNeighbors(Classifier):
     r"""Kernel $\kappa$-nearest neighbours (lecture I, algorithm 2).
 
     Of points at equal distance, the first counts as nearer; of classes with equally many votes, the class of the
-    nearest neighbour wins. Fitted: `X_`, `codes_`, and `points_`, the training points as they are compared.
+    nearest neighbour wins. Fitted: `X_`, `codes_`, and `points_`, the training points in the form that is compared.
 
     >>> KernelNeighbors(kappa=1).fit([[0.0], [5.0]], ["a", "b"]).predict([[1.0]])
     array(['a'], dtype='<U1')
@@ -157,7 +157,7 @@ class KernelNeighbors(Classifier):
 
 @dataclass(eq=False, repr=False)
 class LogisticRegression(ProbabilisticClassifier):
-    r"""Logistic regression, $P(y = 1 \mid x) = s(w^\top x)$, with $\frac{\text{ridge}}{2} \lVert w\rVert^2$.
+    r"""Logistic regression $P(y = 1 \mid x) = s(w^\top x)$ with the penalty $\frac{\text{ridge}}{2} \lVert w\rVert^2$.
 
     More than two classes are fitted one against the rest, with probabilities scaled to sum to 1. `offset` is
     "penalised" (one more feature, always 1, with a penalised weight, lecture S) or "none". With the same `ridge` and
@@ -273,8 +273,8 @@ class KernelSVM(Classifier):
 
     `lam` is lecture K's $\lambda$; the usual C is $1/(2n\lambda)$. `offset` is "none", "penalised" (the kernel
     $k + 1$) or "free" (the b of lecture I, which is not penalised). The solver stops at the relative duality gap `gap`:
-    the objective is at most that fraction above its minimum. The default is about what libsvm's default
-    leads to; `gap=1e-9` gives the weights to many digits.
+    the objective is at most that fraction above its minimum. The default is about as accurate as libsvm's;
+    `gap=1e-9` gives the weights to many digits.
 
     For more than two classes, `multiclass="ovo"` solves one problem for each pair of classes, on their points alone and
     with the same C, and predicts the class that wins most pairs; "ovr" solves one problem for each class against the
@@ -313,7 +313,7 @@ class KernelSVM(Classifier):
         return self
 
     def _svm_problems(self, codes: Any) -> list[svm.Problem]:
-        """The rows and signs of each problem; also sets how the scores will be read."""
+        """The rows and signs of each problem. Also sets how the scores will be interpreted."""
         self.multiclass_ = choice(self.multiclass, "multiclass", ("ovo", "ovr"))
         if len(self.classes_) > 2 and self.multiclass_ == "ovo":
             return one_against_one(codes, len(self.classes_))
@@ -337,7 +337,7 @@ def one_against_one(codes: Any, n_classes: int) -> list[tuple[Any, Any]]:
 def votes(scores: Array, n_classes: int) -> Array:
     """From one score per pair of classes, (n, pairs), how many pairs each class wins, (n, classes).
 
-    A fraction of a vote, below one half, follows from the sums of the scores and breaks ties.
+    Ties are broken by the sums of the scores, which add less than half a vote.
     """
     wins, sums = np.zeros((2, len(scores), n_classes))
     for (i, j), score in zip(combinations(range(n_classes), 2), scores.T, strict=True):

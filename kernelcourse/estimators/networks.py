@@ -51,7 +51,7 @@ class MLP(ProbabilisticClassifier):
             raise TypeError(f"hidden must list the sizes of the hidden layers, such as (16,), got {self.hidden!r}")
         hidden = [whole(size, "every entry of hidden", at_least=1) for size in self.hidden]
         rng = generator(self.rng)
-        constant = np.ptp(X, axis=0) <= 1e-12 * np.abs(X).max(axis=0)  # rounding may leave it a tiny deviation
+        constant = np.ptp(X, axis=0) <= 1e-12 * np.abs(X).max(axis=0)  # rounding may leave such a column a tiny spread
         self.mean_, self.scale_ = X.mean(axis=0), np.where(constant, 1.0, X.std(axis=0))
         network = mlp.init_network((X.shape[1], *hidden, Y.shape[1]), rng=rng, activation=self.activation)
         options = {name: getattr(self, name) for name in ("step", "epochs", "batch_size", "momentum", "ridge")}

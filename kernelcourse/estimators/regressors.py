@@ -68,8 +68,8 @@ class KernelRidge(Regressor):
 
     It predicts the same as `Ridge` with the kernel's features, from an n x n system. `ridge` is what is added to the
     diagonal: $\lambda$ in lectures B and S, $n\lambda$ in lecture K, $\ell\gamma$ in lecture I. `offset` is "none",
-    "penalised" (the constant kernel 1 is added, and t is centred, X too if points are vectors) or "free". Fitted: `a_`,
-    `b_`, `X_`.
+    "penalised" (the constant kernel 1 is added, and t is centred, as is X if points are vectors) or "free".
+    Fitted: `a_`, `b_`, `X_`.
 
     >>> KernelRidge(Linear(), ridge=5.0).fit([[1.0], [2.0]], [3.0, 6.0]).predict([[3.0]])
     array([4.5])

@@ -27,7 +27,7 @@ MOST_FEATURES = 2**16
 class ObjectKernel(Kernel):
     """A kernel on a list of objects; a subclass defines `parse(obj)`, which returns what `formula` needs."""
 
-    # The field, if there is one, that makes the feature map finite once it is stated.
+    # The field, if any, whose value makes the feature map finite.
     finite_with: ClassVar[str | None] = None
 
     @abstractmethod
@@ -102,7 +102,7 @@ class CountKernel(ObjectKernel):
     def formula(self, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
         if Z is X:
             return (C := count_matrix(X)) @ C.T
-        C = count_matrix([*X, *Z])  # together: a part has one column
+        C = count_matrix([*X, *Z])  # both lists together, so that a part has one column
         return C[: len(X)] @ C[len(X) :].T
 
     def diagonal(self, X: Sequence[Mapping[Any, float]]) -> Array:
@@ -115,7 +115,7 @@ class CountKernel(ObjectKernel):
 
 def entries(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashable] | None = None) -> tuple[Any, ...]:
     """The counts as a sparse matrix: the number of entries in each row, their columns and values, and the shape.
-    There is one row per object and one column per part, of those stated or else of those that occur."""
+    There is one row per object and one column per part: per stated part, or else per part that occurs."""
     column: dict[Hashable, int] = defaultdict(count().__next__) if parts is None else dict(zip(parts, count()))
     lengths, values = _row_entries(counted)
     columns = np.fromiter(map(column.__getitem__, chain.from_iterable(counted)), dtype=np.int32, count=len(values))

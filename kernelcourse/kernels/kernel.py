@@ -30,11 +30,11 @@ class NoFiniteFeatureMap(ValueError):
 
 
 class InvalidKernel(ValueError):
-    """A construction that breaks the rule by which kernels stay positive semidefinite."""
+    """A construction that breaks a rule, so that the result need not be positive semidefinite."""
 
 
 class Objects(list[Any]):
-    """A list whose rows can be taken by a slice or by an array of indices.
+    """A list from which rows can be taken with a slice or an array of indices.
 
     >>> Objects("abc")[np.array([2, 0])]
     ['c', 'a']
@@ -66,13 +66,13 @@ class Kernel(metaclass=ABCMeta):
 
     tex: ClassVar[str] = r"\operatorname{{{name}}}({x}, {z})"  # k(x, z) in LaTeX, with the fields shown by name
     binding: ClassVar[int] = ATOM
-    stationary: ClassVar[bool] = False  # a rule also needs stationary parts
+    stationary: ClassVar[bool] = False  # a rule is stationary only if its parts are, too
     radial: ClassVar[bool] = False
     on_vectors: bool = False  # are its points rows of an (n, d) array of numbers?
     __array_ufunc__ = None  # numpy numbers leave `c * k` to us
 
     def __call__(self, X: Any, Z: Any = None) -> Array:
-        """The Gram matrix of X, or the matrix of k between the points of X and those of Z; the caller may change it."""
+        """The Gram matrix of X, or the matrix of k between the points of X and those of Z. The caller may change it."""
         P, Q = self._checked(X, Z)
         with _quiet():
             return self._vouched(self.formula(P, Q))
@@ -106,7 +106,7 @@ class Kernel(metaclass=ABCMeta):
         return Phi
 
     def prepare(self, X: Any, name: str = "X") -> Any:
-        """Turn what a user passes into what `formula` takes: a list of objects, from which `[rows]` selects."""
+        """Turn what a user passes into what `formula` takes: a list of objects that `[rows]` can select from."""
         X = objects(X, name)
         return Objects(X) if isinstance(X, (list, tuple)) else X
 
@@ -115,7 +115,7 @@ class Kernel(metaclass=ABCMeta):
         """A new matrix of all k(x_i, z_j) for prepared points; `Q is P` asks for the Gram matrix."""
 
     def diagonal(self, P: Any) -> Array:
-        """All k(x_i, x_i), here from the Gram matrices of a few points at a time; subclasses have faster ways."""
+        """All k(x_i, x_i), here from Gram matrices of a few points at a time; subclasses may have faster ways."""
         few = [P[rows] for rows in slices(len(P), 32)]
         return np.concatenate([np.diag(self.formula(part, part)) for part in few])
 
@@ -144,7 +144,7 @@ class Kernel(metaclass=ABCMeta):
         """Refuse points that cannot be compared with each other."""
 
     def _finite_diagonal(self, P: Any, name: str) -> Array:
-        """By Cauchy-Schwarz no entry exceeds the diagonal: checking n values covers all n * m."""
+        """By Cauchy-Schwarz no entry exceeds the largest diagonal entry: checking n values covers all n * m."""
         with _quiet():
             diagonal = self.diagonal(P)
         refuse_overflow(self, diagonal, name)
@@ -187,7 +187,9 @@ class Kernel(metaclass=ABCMeta):
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters by name; an inner kernel's names begin with the path to it, on which parts have numbers.
+        """The parameters by name.
+
+        A name in an inner kernel begins with the path to it, on which the parts of sums and products are numbered.
 
         >>> from kernelcourse import Gaussian, Linear
         >>> (0.5 * Gaussian(2.0) + Linear()).parameters()
@@ -343,7 +345,7 @@ def is_ours(function: Callable[..., Any]) -> bool:
 
 
 def _copied(formula: Callable[..., Any]) -> Callable[..., Array]:
-    """A user's formula with its result copied: the formula may keep its matrix, and callers change theirs."""
+    """A user's formula with its result copied: the formula may keep its matrix, and callers may change theirs."""
 
     @wraps(formula)
     def new_matrix(self: Kernel, P: Any, Q: Any) -> Array:
@@ -358,4 +360,4 @@ def _set(self: Any, **fields: Any) -> None:
         object.__setattr__(self, name, value)
 
 
-from . import rules  # noqa: E402 - which are kernels themselves
+from . import rules  # noqa: E402 - the rules are kernels themselves

@@ -12,9 +12,9 @@ from ..validation import Array, objects
 def apply(function: Callable[..., Any], X: Any, name: str) -> Any:
     """Apply a function of one point, or of all rows at once, to every point of X; `name` is its name in errors.
 
-    For arrays, both ways of writing it are accepted. It counts as a function of all rows if on some rows (at most four)
-    it gives what it gives on each of them alone, and on a single point if it accepts one. After at most seven such
-    trials, it is called once for all rows, or once for each point. It gets copies, so it may work in place.
+    For arrays, both ways of writing it are accepted. To tell them apart, it is tried on at most four rows together, on
+    some of them alone, and on a single point. If the results agree, it is a function of all rows. After at most seven
+    such trials, it is called once for all rows, or once for each point. It gets copies, so it may work in place.
     """
     X = _array_if_numbers(objects(X, "X"))
     if isinstance(X, np.ndarray) and X.ndim == 2:
@@ -32,7 +32,7 @@ def apply(function: Callable[..., Any], X: Any, name: str) -> Any:
                 if mixed:
                     raise ValueError(
                         f"{name} gives a point one value alone and another among other points, but it must depend "
-                        f"only on its own point: compute a mean or a scale beforehand, outside {name}"
+                        f"on that point alone: compute a mean or a scale beforehand, outside {name}"
                     )
         X = X.copy()
     values = [function(x) for x in X]
@@ -40,7 +40,7 @@ def apply(function: Callable[..., Any], X: Any, name: str) -> Any:
 
 
 def _few_rows(X: Array) -> list[int]:
-    """The first row, the last, and those where it differs from the first for the first and for the last time."""
+    """The first row, the last row, and the first and the last of the rows that differ from the first row."""
     others = np.flatnonzero((X[0] != X).any(axis=1))
     return sorted({0, len(X) - 1, *others[:1].tolist(), *others[-1:].tolist()})
 
@@ -54,7 +54,7 @@ def _row_by_row(function: Callable[..., Any], X: Array, found: Any) -> bool:
 
 
 def _mixes_points(function: Callable[..., Any], X: Array, found: Any) -> bool:
-    """Is it a function of all rows that treats them alike but not one by one, like one that subtracts their mean?
+    """Does the function take all rows and mix them, for example by subtracting their mean?
 
     A function of one point may accept many and return nonsense, as `lambda x: x[::-1]` does. Then the order of the
     rows matters, or a matrix of one row gives what the point gives.
@@ -86,6 +86,6 @@ def _array_if_numbers(X: Any) -> Any:
         return X
     try:
         array = np.array(X)
-    except ValueError:  # of different lengths
+    except ValueError:  # rows of different lengths
         return X
     return array if array.dtype.kind in "fiub" else X

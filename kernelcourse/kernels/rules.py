@@ -1,8 +1,8 @@
 """The rules that build new kernels from old ones (lecture B, approach 3; Bishop 6.13 to 6.22).
 
 Each rule is a class that carries its own proof: `formula` combines the values of the kernels, `feature_rows` combines
-their feature maps, and the tests compare the two. A rule prepares the points for its parts, and then calls
-their formulas: however deep the expression, a function is applied once and an object is parsed once.
+their feature maps, and the tests compare the two. A rule prepares the points for its parts and then calls
+their formulas. So each function is applied once and each object is parsed once, however deep the expression is.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Done = dict[Any, Any]  # the views made so far, while one set of points is prepa
 
 
 def _view(kernel: Kernel, X: Any, name: str, done: Done) -> Any:
-    """The points for a part's formula. Equal parts share one view of the same points, all vector kernels another."""
+    """The points for a part's formula. Equal parts share a view of the same points; so do all vector kernels."""
     if isinstance(kernel, Rule):
         return kernel.prepare(X, name, done)
     if type(kernel).prepare is VectorKernel.prepare:
@@ -436,14 +436,14 @@ class On(Rule):
 
 @dataclass(frozen=True, repr=False)
 class _WithNumbers(Rule):
-    """A rule with a number f(x) for each point besides the kernel's own view of it: here $f(x) k_1(x, x') f(x')$."""
+    """A rule with a number f(x) for each point, next to the kernel's own view of it: here $f(x) k_1(x, x') f(x')$."""
 
     kernel: Kernel
 
     def prepare(self, X: Any, name: str = "X", done: Done | None = None) -> Views:
         X, done = self._entered(X, name, done)
         P = _view(self.kernel, X, name, done)
-        with np.errstate(over="ignore", invalid="ignore"):  # the check of the diagonal will find it
+        with np.errstate(over="ignore", invalid="ignore"):  # the check of the diagonal finds overflow
             return Views(self._numbers(X, P), P)
 
     def _numbers(self, X: Any, P: Any) -> Array:

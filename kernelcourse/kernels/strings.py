@@ -141,7 +141,7 @@ class Subsequence(ObjectKernel):
 
     def _weights(self, s: Sequence[int], letters: int) -> Array:
         """The features of one string, read from left to right."""
-        # grown[q][u] is the weight of u, which has q symbols, in what was read; u is a number in base `letters`.
+        # grown[q][u] is the weight of u, which has q symbols, in what was read so far; u is a number in base `letters`.
         grown = [np.ones(1)] + [np.zeros(letters**q) for q in range(1, self.size + 1)]
         for a in s:
             for q in range(self.size, 0, -1):
@@ -215,8 +215,8 @@ class Aligned(CountKernel):
 class Positions(Aligned):
     r"""$k(s, t) = \sum_i [s_i = t_i]$: the number of positions in which two sequences agree (K11).
 
-    A function in this kernel's space adds up one effect per position; with `Positions() ** 2`, also one for every pair
-    of positions, which is what proteins assembled from the blocks of several parents need. `alphabet` lists all symbols
+    A function in this kernel's space adds up one effect per position. With `Positions() ** 2` there is also one for
+    every pair of positions, as proteins assembled from blocks of several parents require. `alphabet` lists all symbols
     that may occur, and thereby fixes the features: one for each symbol at each position.
 
     >>> Positions()(["21311332"], ["21311332", "11111111", "22222222"])

@@ -95,7 +95,7 @@ class TfIdf(CountKernel):
         bags = BagOfWords().prepare(documents, "documents")
         holding = Counter(word for bag in bags for word in bag)
         if not holding:
-            raise ValueError("documents hold no word at all: there is nothing to weight")
+            raise ValueError("documents contain no words, so there is nothing to weight")
         return cls({word: 1 + log((1 + len(bags)) / (1 + n)) for word, n in holding.items()})
 
     @cached_property
@@ -105,7 +105,7 @@ class TfIdf(CountKernel):
     def counts(self, obj: str) -> Mapping[str, float]:
         """How often each word occurs, times its weight."""
         weighted = {word: n * self._weight.get(word, 0.0) for word, n in Counter(words(obj)).items()}
-        return {word: value for word, value in weighted.items() if value}  # what has no weight needs no feature
+        return {word: value for word, value in weighted.items() if value}  # a word of weight 0 needs no feature
 
     def parts(self) -> Sequence[str]:
         return list(self._weight)

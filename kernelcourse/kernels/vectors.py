@@ -103,7 +103,7 @@ class Bilinear(VectorKernel):
     def diagonal(self, X: Array) -> Array:
         A = np.array(self.A)
         norms, terms = (np.einsum("ij,ij->i", Y @ B, Y) for Y, B in ((X, A), (np.abs(X), np.abs(A))))
-        lost = norms <= 16 * np.finfo(float).eps * terms  # in the rounding errors of the terms in these sums
+        lost = norms <= 16 * np.finfo(float).eps * terms  # lost in the rounding errors of the terms in these sums
         return np.where(lost & np.isfinite(terms), 0.0, norms)
 
     def feature_rows(self, X: Array) -> Array:
@@ -198,7 +198,7 @@ class Radial(VectorKernel):
 
 
 def squared_distances(X: Array, Z: Array) -> Array:
-    r"""All $\lVert x_i - z_j\rVert^2$, column by column: nothing cancels, and no array is larger than the answer.
+    r"""All $\lVert x_i - z_j\rVert^2$, column by column: nothing cancels, and no array is larger than the result.
 
     >>> squared_distances(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [1.0, 0.0]]))
     array([[25.,  1.]])
@@ -212,7 +212,7 @@ def absolute_distances(X: Array, Z: Array) -> Array:
 
 
 class Stationary(Radial):
-    """A kernel whose parameters are all positive numbers."""
+    """A stationary kernel, whose parameters are all positive numbers."""
 
     def __post_init__(self) -> None:
         _set(self, **{name: real(value, name, above=0) for name, value in self._own_parameters().items()})
@@ -235,12 +235,12 @@ class Gaussian(Stationary):
 
     @classmethod
     def from_h(cls, h: float) -> Gaussian:
-        r"""Lecture K's bandwidth: $\exp(-r^2/h^2)$, so $\sigma = h/\sqrt 2$."""
+        r"""The kernel with lecture K's bandwidth h: $\exp(-r^2/h^2)$, so $\sigma = h/\sqrt 2$."""
         return cls(real(h, "h", above=0) / sqrt(2))
 
     @classmethod
     def from_gamma(cls, gamma: float) -> Gaussian:
-        r"""Lecture H's parameter: $\exp(-\gamma r^2)$, so $\sigma = 1/\sqrt{2\gamma}$."""
+        r"""The kernel with lecture H's parameter: $\exp(-\gamma r^2)$, so $\sigma = 1/\sqrt{2\gamma}$."""
         return cls(1 / sqrt(2 * real(gamma, "gamma", above=0)))
 
     @property
@@ -255,7 +255,7 @@ class Gaussian(Stationary):
 
     @definition
     def formula(self, X: Array, Z: Array) -> Array:
-        sigma = min(max(self.sigma, 1e-150), 1e150)  # so that its square is a float, and not 0
+        sigma = min(max(self.sigma, 1e-150), 1e150)  # so that its square is neither inf nor 0
         return np.exp(-squared_distances(X, Z) / (2 * sigma**2))
 
     def feature_rows(self, X: Array) -> Array:
@@ -278,7 +278,7 @@ class RationalQuadratic(Stationary):
         x = (r / self.length) ** 2 / (2 * self.alpha)
         if self.alpha < 100:
             return (1 + x) ** -self.alpha
-        return np.exp(-self.alpha * np.log1p(x))  # the rounding of 1 + x would grow with alpha
+        return np.exp(-self.alpha * np.log1p(x))  # in (1 + x) ** -alpha, the rounding of 1 + x would grow with alpha
 
 
 @dataclass(frozen=True)
@@ -350,7 +350,7 @@ class Laplacian(Stationary):
 
     @classmethod
     def from_h(cls, h: float) -> Laplacian:
-        """Lecture K's bandwidth, which is the length."""
+        """The kernel with lecture K's bandwidth h, which is the length."""
         return cls(real(h, "h", above=0))
 
     @property
@@ -389,7 +389,7 @@ class Periodic(Stationary):
 
 
 class Falling(NamedTuple):
-    """A distance between inputs with which a kernel falls."""
+    """A distance between inputs; the kernel falls as it grows."""
 
     metric: str  # "euclidean" or "cityblock"
     parts: tuple[On, ...] = ()  # which columns count, first to last
@@ -402,10 +402,10 @@ class Falling(NamedTuple):
 
 
 def falling(kernel: Any) -> Falling | None:
-    """The distance with which k falls, if any: then neighbours in feature space are neighbours in input space.
+    """A distance such that k falls as it grows, if there is one: then the nearest points are nearest in feature space.
 
-    Where kernel values underflow, they no longer tell far points apart, but distances do. Only exact types are known,
-    because a subclass may compute anything.
+    Where kernel values underflow, they no longer tell far points apart, but distances do. Subclasses are not
+    recognised, because they may compute anything.
     """
     kind = type(kernel)
     if kind in (Gaussian, RationalQuadratic, Matern):

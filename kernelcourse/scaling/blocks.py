@@ -63,9 +63,9 @@ def cg_ridge(
     r"""Solve $(K + \text{ridge}\, I)\, a = t$ (lecture B, eq. 10) by conjugate gradients, without forming K.
 
     Each iteration computes K again, block by block: $O(n^2 d)$ time, but memory for only a block and five vectors.
-    After j iterations the error has fallen like $((\sqrt\kappa - 1)/(\sqrt\kappa + 1))^j$, often faster; $\kappa$ is
+    After j iterations the error has fallen like $((\sqrt\kappa - 1)/(\sqrt\kappa + 1))^j$ or faster; $\kappa$ is
     the condition number of $K + \text{ridge}\, I$. It stops when $\lVert t - (K + \text{ridge}\, I) a\rVert \le$ `tol`
-    $\lVert t\rVert$, and warns if it does not get there. Returns `a` and the number of iterations.
+    $\lVert t\rVert$, and warns if it never reaches this. Returns `a` and the number of iterations.
 
     >>> from kernelcourse.kernels import Linear
     >>> cg_ridge(Linear(), [[1.0], [2.0]], [3.0, 6.0], ridge=5.0)
@@ -83,6 +83,6 @@ def cg_ridge(
     if residuals and residuals[-1] > tol:
         warn(
             f"cg_ridge: relative residual {residuals[-1]:.1e} > tol={tol:g} after {len(residuals)} iterations; "
-            "a larger ridge needs fewer"
+            "a larger ridge needs fewer iterations"
         )
     return a, len(residuals)

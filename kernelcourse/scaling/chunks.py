@@ -67,7 +67,7 @@ def labels(y: Any, X: Any) -> Any:
 
 def _refuse_strange_chunks(array: Any, name: str) -> None:
     if any(math.isnan(size) for axis in array.chunks for size in axis):
-        advice = f"call {name}.compute_chunk_sizes() first (a filter or a data frame leaves them open)"
+        advice = f"call {name}.compute_chunk_sizes() first (a filter or a data frame leaves the sizes unknown)"
         raise ValueError(f"{name} has chunks of unknown size: {advice}")
     if not isinstance(array._meta, np.ndarray):
         raise TypeError(
@@ -96,14 +96,14 @@ def map_sum(add: Callable[..., None], shapes: Shapes, features: Any, X: Any, y: 
 
 
 def by_chunks(method: Method) -> Method:
-    """Let a method that predicts turn a dask array into a dask array, one row or one number per point."""
+    """Let a prediction method take a dask array and return one, with a row or a number per point."""
 
     @wraps(method)
     def call(self: Any, X: Any) -> Any:
         if not is_dask(X):
             return method(self, X)
         X = dask_rows(X)
-        one = method(self, np.zeros((1, X.shape[1])))  # shows the shape and the type, and checks the columns
+        one = method(self, np.zeros((1, X.shape[1])))  # gives the shape and the type, and checks the columns
         shape = {"drop_axis": 1} if one.ndim == 1 else {"chunks": (X.chunks[0], (one.shape[1],))}
         return X.map_blocks(partial(method, self), dtype=one.dtype, meta=one[:0], **shape)
 

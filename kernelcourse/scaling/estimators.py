@@ -1,6 +1,6 @@
 r"""Estimators for many points: fit and predict with m features in blocks of rows, on numpy and on dask arrays.
 
-Each takes the parameters of its exact counterpart in `kernelcourse.estimators`, and m. None stands for 1000 features,
+Each takes the parameters of its exact counterpart in `kernelcourse.estimators`, and m. `m=None` means 1000 features,
 or n landmarks if there are fewer points. How many are enough? Under the usual assumptions, about $\sqrt n \log n$
 landmarks keep the statistical accuracy of exact kernel ridge regression (Rudi, Carratino and Rosasco 2017).
 
@@ -45,7 +45,7 @@ def _one_pass(features: Any, X: Any, t: Any, **options: Any) -> NewtonFit:
 
 RIDGE = Model(_one_pass, "ridge", lambda ridge, n: ridge)
 FALKON = Model(falkon, "ridge", lambda ridge, n: ridge)
-LOGISTIC = Model(feature_logistic, "ridge", lambda ridge, n: 4 * ridge)  # the loss has at most 1/4 of the curvature
+LOGISTIC = Model(feature_logistic, "ridge", lambda ridge, n: 4 * ridge)  # its loss has at most 1/4 of the curvature
 SVM = Model(feature_svm, "lam", lambda lam, n: 2 * n * lam)
 
 

@@ -1,4 +1,4 @@
-r"""Which points become landmarks: three ways to choose m of n, each as row numbers in increasing order."""
+r"""Which points become landmarks: three ways to choose m of n. Each returns row numbers in increasing order."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class FeatureMap(Protocol):
         """The number of features."""
 
     def prepare(self, X: Any) -> Any:
-        """Points as `rows` takes them, checked; blocks of rows can be cut from them."""
+        """The points, checked and in the form that `rows` takes; blocks of rows can be cut from them."""
 
     def rows(self, P: Any) -> Array:
         r"""The rows $\phi(x_i)^\top$ of prepared points."""
@@ -51,7 +51,8 @@ class FeatureMap(Protocol):
 class LandmarkFeatures(FeatureMap):
     r"""$\phi(x) = (k(x, z_1), \dots, k(x, z_m))$: the function lives in the span of m landmarks (the Nyström method).
 
-    With the norm $w^\top K_{ZZ}\, w$ it stands for $\tilde K = K_{XZ} K_{ZZ}^{-1} K_{ZX}$ (Williams and Seeger 2001).
+    With the squared norm $w^\top K_{ZZ}\, w$ it stands for $\tilde K = K_{XZ} K_{ZZ}^{-1} K_{ZX}$ (Williams and Seeger
+    2001).
 
     >>> from kernelcourse.kernels import Linear
     >>> LandmarkFeatures(Linear(), [[1.0], [2.0]])([[3.0]])
@@ -87,8 +88,8 @@ class LandmarkFeatures(FeatureMap):
 class FourierFeatures(FeatureMap):
     r"""$\phi(x) = \sqrt{2/m}\,(\cos \omega_1^\top x, \sin \omega_1^\top x, \dots)$ with m/2 frequencies.
 
-    Drawn by `random_fourier`, their inner products are an unbiased estimate of a stationary kernel (Rahimi and Recht
-    2007). `frequencies` has one column per frequency.
+    If `random_fourier` draws the frequencies, inner products of these features are unbiased estimates of a stationary
+    kernel (Rahimi and Recht 2007). `frequencies` has one column per frequency.
 
     >>> FourierFeatures(np.array([[0.0, np.pi]]))([[1.0]]).round(6) + 0.0
     array([[ 0.707107, -0.707107,  0.      ,  0.      ]])
@@ -151,7 +152,7 @@ def random_fourier(kernel: Any, d: int, m: int, *, rng: Any = None) -> FourierFe
 def draw_features(
     kernel: Kernel, X: Any, m: int | None, *, landmarks: str | None, ridge: float, memory: int, rng: Any
 ) -> FeatureMap:
-    """The feature map of an estimator: m landmarks among X chosen as `landmarks` says, or if None, m random waves."""
+    """The feature map of an estimator: m points of X, chosen as `landmarks` says, or m random waves if it is None."""
     rng, n = generator(rng), len(X)
     if landmarks is None:
         if not kernel.on_vectors:
@@ -168,7 +169,7 @@ def draw_features(
     elif kernel.on_vectors:
         rows = choose.kmeans_landmarks(pool, m, rng=rng)
     else:
-        raise ValueError(f"landmarks='kmeans++' needs points that are vectors, but {kernel!r} takes others")
+        raise ValueError(f"landmarks='kmeans++' needs points that are vectors, but {kernel!r} takes other objects")
     return LandmarkFeatures(kernel, take(pool, rows))
 
 

@@ -1,7 +1,7 @@
 r"""Three models that take a feature map: ridge regression, logistic regression and the support vector machine.
 
 For m features and any number of points, a pass over blocks of rows sums up an m x m matrix, and one linear system
-gives a step. Ridge regression needs one pass; FALKON takes more passes, but no such matrix. The other two minimise
+gives a step. Ridge regression needs one pass; FALKON takes more passes but needs no such matrix. The other two minimise
 $\sum_i \ell(y_i\, w^\top \phi(x_i)) + \frac{\text{ridge}}{2} w^\top P\, w$ over w, with labels $\pm 1$, by Newton's
 method, with one pass per step.
 """
@@ -121,11 +121,11 @@ def falkon(
 
 
 def _add_round_trip(sums: list[Array], Phi: Array, t: Array, *, w: Array | None) -> None:
-    r"""Add $K_{ZX} K_{XZ}\, w$, using each block of kernel values twice, or without a w $K_{ZX}\, t$."""
+    r"""Add $K_{ZX} K_{XZ}\, w$, using each block of kernel values twice; without a w, add $K_{ZX}\, t$."""
     sums[0] += (t if w is None else Phi @ w) @ Phi
 
 
-Loss = Callable[[Array], tuple[Array, Array, Array]]  # margins z to the value, slope and curvature at each
+Loss = Callable[[Array], tuple[Array, Array, Array]]  # maps margins z to the value, slope and curvature at each
 
 
 def logistic_loss(z: Array) -> tuple[Array, Array, Array]:
@@ -162,7 +162,7 @@ def feature_logistic(
 
     $$\sum_i \log(1 + e^{-y_i f(x_i)}) + \tfrac{\text{ridge}}{2} w^\top P\, w, \qquad f = w^\top \phi.$$
 
-    Newton's method runs until a step promises to lower the objective by less than `tol` of it. Labels are -1 and +1.
+    Newton's method runs until a step promises to lower the objective by less than a fraction `tol`. Labels are -1, +1.
 
     >>> from kernelcourse import LandmarkFeatures, Linear
     >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
@@ -184,8 +184,8 @@ def feature_svm(
     $$\tfrac1n \sum_i \max(0, 1 - y_i f(x_i)) + \lambda\, w^\top P\, w, \qquad f = w^\top \phi.$$
 
     Newton's method needs a curvature, so the hinge's kink is rounded off, over a width that shrinks to 0.001. Only the
-    points within that width of the margin enter the second derivative. The objective ends at most 0.00025 above
-    the optimum of the hinge. Labels are -1 and +1.
+    points within that width of the margin enter the second derivative. Apart from `tol`, the objective ends at
+    most 0.00025 above the optimum of the hinge. Labels are -1 and +1.
 
     >>> from kernelcourse import LandmarkFeatures, Linear
     >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
@@ -203,7 +203,7 @@ def feature_svm(
 def _newton(
     features: FeatureMap, X: Any, y: Any, losses: list[tuple[Loss, float]], ridge: float, most: int, memory: int
 ) -> tuple[NewtonFit, bool]:
-    """Newton steps on one loss after another, each to its tolerance; also return whether `most` passes were enough."""
+    """Newton steps on one loss after another, each to its tolerance; also says whether `most` passes were enough."""
     y, X, P, passes = labels(y, X), _prepared(features, X), features.penalty(), 0
 
     def at(w: Array, loss: Loss) -> tuple[float, Array, Array]:

@@ -88,7 +88,7 @@ def test_a_wrong_answer_is_explained_by_what_it_does(name, body, kind, nudge, wh
 
 def test_an_answer_that_takes_too_few_arguments_is_shown_its_first_line():
     result = examine("dual-representation", "gradient", "def answer(w, Phi, t):\n    return w\n")
-    assert "called with 4 arguments, but its first line takes 3: w, Phi, t" in result.nudge
+    assert "called with 4 arguments, but its definition takes 3: w, Phi, t" in result.nudge
 
 
 def test_a_sandbox_and_hidden_inputs_get_no_diagnosis():
@@ -363,7 +363,7 @@ def test_an_error_that_does_not_come_again_is_not_explained():
 def test_an_error_before_the_first_line_is_put_on_it():
     found = failure(written("def answer():\n    return 1\n"), Case((1, 2)))
     assert (found.line, found.text, found.span) == (1, "", (1, 0, 1, 0))
-    assert found.meaning == "It is called with 2 arguments, but its first line takes none."
+    assert found.meaning == "It is called with 2 arguments, but its definition takes none."
 
 
 def test_without_its_text_a_function_is_told_by_the_line_of_its_error():

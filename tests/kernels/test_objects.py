@@ -483,7 +483,7 @@ def test_a_vocabulary_limits_what_is_counted():
         (lambda: TfIdf({"A": 1.0}), ValueError, "each key of idf must be one word"),
         (lambda: TfIdf.fit("one text"), TypeError, "documents must be a list of objects, got str"),
         (lambda: TfIdf.fit(["one", None]), TypeError, r"documents\[1\]: expected a text, got NoneType"),
-        (lambda: TfIdf.fit(["...", ""]), ValueError, "documents hold no word"),
+        (lambda: TfIdf.fit(["...", ""]), ValueError, "documents contain no words"),
     ],
 )
 def test_parameters_of_text_kernels_are_checked(make, error, message):

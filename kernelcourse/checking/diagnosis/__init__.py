@@ -33,7 +33,7 @@ from .repair import Place, repair
 if TYPE_CHECKING:
     from ..piece import Piece
 
-WORDS = 40  # in a nudge, at most
+WORDS = 40  # the most words in a nudge
 
 
 @dataclass(frozen=True)

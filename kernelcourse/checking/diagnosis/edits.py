@@ -335,7 +335,7 @@ def _with_name(node: ast.expr, operator: type[ast.operator], name: str) -> ast.e
 
 
 def _parts(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """The parts of a larger expression, each with what is dropped."""
+    """The parts of a larger expression, each with the name of the part that is dropped."""
     if isinstance(node, ast.BinOp):
         yield "right", node.left
         yield "left", node.right

@@ -15,7 +15,7 @@ from ..calling import is_students
 from ..limits import own_time
 
 STEPS = 400_000  # the steps for one diagnosis; each round of a loop takes one step
-CALL, RUN, COMPILE = 5, 100, 300  # the steps that each of these counts as; a call is one in the student's lines
+CALL, RUN, COMPILE = 5, 100, 300  # how many steps each of these counts as; a call is one that the student's lines make
 _CLOCK = 3.0  # processor seconds of this thread, after which a diagnosis with slow steps ends
 _INLINED = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # these are separate calls up to Python 3.11
 

@@ -149,7 +149,7 @@ def _of_the_call(error: BaseException, function: Callable[..., Any], case: Case)
         return ""
     if isinstance(error, TypeError) and len(parameters) != len(case.args):
         takes = f"takes {len(parameters)}: {', '.join(parameters)}" if parameters else "takes none"
-        return f"It is called with {len(case.args)} arguments, but its first line {takes}."
+        return f"It is called with {len(case.args)} arguments, but its definition {takes}."
     return ""
 
 

@@ -12,7 +12,7 @@ _MUCH = 40  # as many numbers as a reader is willing to look at
 
 
 def burden(outcome: Outcome) -> tuple[int, ...]:
-    """How hard an input is to read; the smallest is shown.
+    """How hard an input is to read; the easiest one is shown.
 
     With one point or one feature, wrong shapes look right, and five random digits cannot be checked by hand. A few
     whole numbers are better, in arrays whose sizes differ and are larger than one.

@@ -52,7 +52,7 @@ class Known:
 
     @property
     def telling(self) -> bool:
-        """Whether there are enough different numbers that an agreement is not a coincidence."""
+        """Whether there are enough different numbers to rule out that they agree by chance."""
         numbers = [np.ravel(np.asarray(pair.got, dtype=float)) for pair in self.pairs if not self.right(pair)]
         return bool(numbers) and len(np.unique(np.round(np.concatenate(numbers), 9))) > 2
 
@@ -332,7 +332,7 @@ def _of_few(known: Known, named: str) -> str:
 
 
 def _somewhere(known: Known, named: str) -> str:
-    """Entries that are right in every input, and those that are wrong."""
+    """Entries that are right on every input, and those that are wrong."""
     if any(np.shape(pair.got) != np.shape(pair.want) for pair in known.pairs):
         return ""
     masks = []
