@@ -174,7 +174,7 @@ def exp_of_products(G, a, b, K, top, symmetric):
                     row[i] = G[i, j]
 
 
-@overload(steps.add_multiple, jit_options={"fastmath": {"contract"}})
+@overload(steps.add_multiple, inline="always")
 def add_multiple(f, c, x):
     """What BLAS does when the loops run uncompiled."""
 

@@ -5,7 +5,6 @@ would take longer.
 """
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from math import exp
 from typing import Any
 
@@ -23,21 +22,23 @@ BLOCK = 64  # entries of a row whose maximum is taken first
 Indices = NDArray[np.intp]
 
 
-def _on(K: Array, y: Array, steps: int, loop: Callable[..., Any]) -> Callable[..., Any]:
+def _on(K: Array, y: Array, loop: Callable[..., Any]) -> Callable[..., Any]:
     """The loop as a function of the order and the rest: compiled for many steps, else on lists of Python numbers."""
-    K = in_rows(K)
-    if (loops := compiled(steps * (len(y) + CALL))) is not None:
-        return partial(getattr(loops, loop.__name__), K, y)
-    labels = y.tolist()
-    return lambda order, *rest: loop(K, labels, order.tolist(), *rest)
+    K, labels = in_rows(K), y.tolist()
+
+    def run(order: Indices, *rest: Any) -> Any:
+        if (loops := compiled(len(order) * (len(y) + CALL))) is not None:
+            return getattr(loops, loop.__name__)(K, y, order, *rest)
+        return loop(K, labels, order.tolist(), *rest)
+
+    return run
 
 
 @accelerates(perceptron.count_mistakes)
 def count_mistakes(K: Array, y: Array, orders: Iterable[Indices]) -> perceptron.PerceptronFit:
     alpha, f = np.zeros(len(K), dtype=int), np.zeros(len(K))
-    epochs, separated = 0, False
+    epochs, separated, pass_over = 0, False, _on(K, y, perceptron_epoch)  # after some epochs, the compiled loop
     for order in orders:
-        pass_over = _on(K, y, len(K), perceptron_epoch)  # after some epochs, the compiled loop
         epochs, separated = epochs + 1, pass_over(order, alpha, f) == 0
         if separated:
             break
@@ -47,14 +48,14 @@ def count_mistakes(K: Array, y: Array, orders: Iterable[Indices]) -> perceptron.
 @accelerates(logistic.logistic_steps)
 def logistic_steps(K: Array, y: Array, order: Indices, step: float, ridge: float) -> Array:
     a, q = np.zeros(len(y)), np.zeros(len(y))
-    _on(K, y, len(order), logistic_sgd)(order, step, ridge, a, q)
+    _on(K, y, logistic_sgd)(order, step, ridge, a, q)
     return a
 
 
 @accelerates(svm.hits_and_totals)
 def hits_and_totals(K: Array, y: Array, order: Indices, lam: float) -> tuple[Array, Array]:
     hits, total, f = np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y))
-    _on(K, y, len(order), svm_sgd)(order, lam, hits, total, f)
+    _on(K, y, svm_sgd)(order, lam, hits, total, f)
     return hits, total
 
 
