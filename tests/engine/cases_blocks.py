@@ -24,7 +24,7 @@ def nearest_points_cases():
     for metric in ("euclidean", "cityblock"):
         for n, d in product(SIZES, (1, 3, 5)):  # in few dimensions by a tree
             X, Z = rng.normal(size=(n, d)), rng.normal(size=(max(n, 5), d))
-            for kappa in {1, min(5, len(Z)), len(Z)}:
+            for kappa in {1, 5, len(Z) if n < 900 else 30}:  # all of them take long to sort
                 yield (X, Z, kappa, metric), {}
         wide = rng.integers(0, 3, size=(257, 6)).astype(float)
         yield (wide, wide, 7, metric), {}
@@ -44,12 +44,13 @@ def as_near(args, kwargs, fast, plain):
     """The neighbours are as near as the definition's; on a grid, where sums are exact, they are the same."""
     X, Z, _, metric = args
     assert fast.shape == plain.shape
+    assert (np.diff(np.sort(fast, axis=1)) > 0).all()  # none appears twice
+    if np.array_equal(fast, plain):
+        return
     length = np.square if metric == "euclidean" else np.abs
     found, wanted = (length(X[:, None, :] - Z[neighbours]).sum(axis=2) for neighbours in (fast, plain))
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=0)
-    assert all(len(set(row)) == len(row) for row in fast.tolist())
-    if (np.round(X) == X).all() and np.abs(X).max() < 2**26:
-        np.testing.assert_array_equal(fast, plain)
+    assert (np.round(X) != X).any() or np.abs(X).max() >= 2**26
 
 
 def labels_in_feature_space_cases():

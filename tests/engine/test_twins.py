@@ -5,6 +5,7 @@ positional and keyword arguments. For a solver that may take another path, `CERT
 and both results that asserts what must be true of them.
 """
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -45,7 +46,8 @@ def going(way):
 
 def by_the_definition(name, args, kwargs):
     with seam.engine("off"), np.errstate(all="ignore"):
-        return TWINS[name][0](*args, **kwargs)
+        slow = TWINS[name][0](*args, **kwargs)
+        return list(slow) if isinstance(slow, Iterator) else slow
 
 
 def arrays(value):
@@ -83,17 +85,19 @@ def test_a_twin_is_its_definition(name):
     assert taken > 0
 
 
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", sorted(CERTIFIED))
-def test_a_twin_has_its_certificate(name, way):
-    taken = 0
-    for args, kwargs in CASES[name]():
-        with going(way):
-            fast = TWINS[name][1](*args, **kwargs)
-        if fast is not NotImplemented:
-            CERTIFIED[name](args, kwargs, fast, by_the_definition(name, args, kwargs))
-            taken += 1
-    assert taken > 0
+def test_a_twin_has_its_certificate(name):
+    slow, taken = {}, set()
+    for way in WAYS:
+        for number, (args, kwargs) in enumerate(CASES[name]()):  # made again for each way: some twins write into them
+            with going(way):
+                fast = TWINS[name][1](*args, **kwargs)
+            if fast is not NotImplemented:
+                if slow.get(number) is None:
+                    slow[number] = by_the_definition(name, args, kwargs)
+                CERTIFIED[name](args, kwargs, fast, slow[number])
+                taken.add(way)
+    assert taken == set(WAYS)
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name.endswith(".formula")])

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from itertools import chain, combinations, product
+from functools import cache
+from itertools import chain, combinations, pairwise, product
 
 import networkx as nx
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
+from kernelcourse._engine import gram
 from kernelcourse.datasets import p450_chimeras, small_graphs, small_texts
 from kernelcourse.gram import is_psd
 from kernelcourse.kernels.counts import CountKernel, distinct, symbols
@@ -33,6 +35,22 @@ def graphs(draw):
     m = draw(st.integers(1, 5))
     edges = [pair for pair in combinations(range(m), 2) if draw(st.booleans())]
     return adjacency(m, edges), tuple(draw(st.lists(st.sampled_from("CNO"), min_size=m, max_size=m)))
+
+
+GRAPHS = graphs()
+
+
+@cache
+def lists_of(objects):
+    """Lists of objects chosen by hypothesis: once for all kernels, since drawing takes longer than checking laws."""
+    drawn = []
+
+    @given(st.lists(objects, min_size=1, max_size=6))
+    def draw(X):
+        drawn.append(X)
+
+    draw()
+    return drawn
 
 
 def adjacency(m, edges):
@@ -63,9 +81,9 @@ KERNELS = [
     (BagOfWords(vocabulary=["ab", "b"]), TEXTS),
     (FITTED, TEXTS),
     (TfIdf({"a": 2.0, "b": 0.0}), TEXTS),
-    (WeisfeilerLehman(0), graphs()),
-    (WeisfeilerLehman(3), graphs()),
-    (ShortestPath(), graphs()),
+    (WeisfeilerLehman(0), GRAPHS),
+    (WeisfeilerLehman(3), GRAPHS),
+    (ShortestPath(), GRAPHS),
 ]
 FINITE = [
     case for case in KERNELS if any(getattr(case[0], field, None) for field in ("universe", "alphabet", "vocabulary"))
@@ -77,24 +95,22 @@ name = lambda case: repr(case[0])[:60] if isinstance(case, tuple) else None  # n
 
 
 @pytest.mark.parametrize("case", KERNELS, ids=name)
-@given(data=st.data())
-def test_gram_matrices_are_symmetric_psd_and_agree_with_single_values(case, data):
+def test_gram_matrices_are_symmetric_psd_and_agree_with_single_values(case):
     k, objects = case
-    X = data.draw(st.lists(objects, min_size=1, max_size=6))
-    K = k(X)
-    assert np.array_equal(K, K.T)
-    assert is_psd(K, tol=1e-9)
-    np.testing.assert_allclose(k.diag(X), np.diag(K), rtol=1e-12)
-    singly = [[k([x], [z])[0, 0] for z in X] for x in X]
-    np.testing.assert_allclose(K, singly, rtol=1e-12)
+    for X in lists_of(objects):
+        K = k(X)
+        assert np.array_equal(K, K.T)
+        assert is_psd(K, tol=1e-9)
+        np.testing.assert_allclose(k.diag(X), np.diag(K), rtol=1e-12)
+        singly = [[k([x], [z])[0, 0] for z in X] for x in X]
+        np.testing.assert_allclose(K, singly, rtol=1e-12)
 
 
 @pytest.mark.parametrize("case", FINITE, ids=name)
-@given(data=st.data())
-def test_features_give_the_kernel(case, data):
+def test_features_give_the_kernel(case):
     k, objects = case
-    X, Z = (data.draw(st.lists(objects, min_size=1, max_size=4)) for _ in range(2))
-    np.testing.assert_allclose(k.features(X) @ k.features(Z).T, k(X, Z), rtol=1e-12, atol=1e-14)
+    for X, Z in pairwise(lists_of(objects)):
+        np.testing.assert_allclose(k.features(X) @ k.features(Z).T, k(X, Z), rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("k", [k for k, _ in KERNELS], ids=repr)
@@ -163,19 +179,19 @@ def test_counts_that_are_no_mapping_are_refused():
 
 
 @pytest.mark.parametrize("case", [case for case in KERNELS if isinstance(case[0], CountKernel)], ids=name)
-@given(data=st.data())
-def test_few_counts_and_many_give_the_same(case, data):
-    k, elements = case
-    objects = data.draw(st.lists(elements, min_size=2, max_size=6))
-    found = []
-    for state, dense in (("off", 0), ("on", -1), ("on", 2)):  # by the definition; always dense, never
-        with pytest.MonkeyPatch.context() as patch, engine(state):
-            patch.setattr("kernelcourse._engine.gram.DENSE", dense)
-            found.append((k(objects), k(objects, objects[:2])))
-        np.testing.assert_array_equal(found[-1][0], found[-1][0].T)
-    for plain, many, few in zip(*found, strict=True):
-        np.testing.assert_allclose(many, plain, rtol=1e-13)
-        np.testing.assert_allclose(few, plain, rtol=1e-13)
+@pytest.mark.engine_only  # it sets the engine's state itself
+def test_few_counts_and_many_give_the_same(case, monkeypatch):
+    k, objects = case
+    for X in lists_of(objects):
+        found = []
+        for state, dense in (("off", 0), ("on", -1), ("on", 2)):  # by the definition; always dense, never
+            monkeypatch.setattr(gram, "DENSE", dense)
+            with engine(state):
+                found.append((k(X), k(X, X[:2])))
+            np.testing.assert_array_equal(found[-1][0], found[-1][0].T)
+        for plain, many, few in zip(*found, strict=True):
+            np.testing.assert_allclose(many, plain, rtol=1e-13)
+            np.testing.assert_allclose(few, plain, rtol=1e-13)
 
 
 def test_counts_of_nothing_give_zero():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache, partial
 from typing import Any
 
@@ -149,6 +150,18 @@ def svm(state: dict, facts: dict) -> None:
     assert facts["wrong"] == np.sum(np.array(facts["margins"]) <= 0)
 
 
+@cache
+def _trained(points: tuple, first: str, activation: str, step: float, epochs: int) -> mlp.Network:
+    """The network after so many epochs, from the first weights as text: twenty presses reach the same epochs twice."""
+    layers = tuple(mlp.Layer(np.array(each["W"]), np.array(each["b"])) for each in json.loads(first))
+    network, (X, y) = mlp.Network(layers, activation), plane(points)
+    if epochs == 0:
+        return network
+    Z, classes = (X - X.mean(axis=0)) / X.std(axis=0), (y > 0).astype(int)
+    options = {"loss": mlp.softmax_cross_entropy, "step": step, "momentum": 0.9, "rng": 0}
+    return mlp.sgd(network, Z, np.eye(2)[classes], **options, epochs=epochs, batch_size=len(Z)).network
+
+
 def playground(state: dict, facts: dict) -> None:
     X, y = plane(state["points"])
     if state["model"] == "kernel":
@@ -156,14 +169,9 @@ def playground(state: dict, facts: dict) -> None:
         fit = kc.kernel_svm(K, y, lam=state["lambda"], gap=1e-9)
         close(facts["scores"], y * kc.decision_values(K, fit.alpha, y), 1e-3)
         return
-    layers = tuple(mlp.Layer(np.array(each["W"]), np.array(each["b"])) for each in facts["first"])
-    network = mlp.Network(layers, state["activation"])
-    Z, classes = (X - X.mean(axis=0)) / X.std(axis=0), (y > 0).astype(int)
-    options = {"loss": mlp.softmax_cross_entropy, "step": state["step"], "momentum": 0.9, "rng": 0}
-    if state["epochs"]:
-        epochs = int(state["epochs"])
-        network = mlp.sgd(network, Z, np.eye(2)[classes], **options, epochs=epochs, batch_size=len(Z)).network
-    out = mlp.forward(network, Z)[-1]
+    points, first = tuple(map(tuple, state["points"])), json.dumps(facts["first"])
+    network = _trained(points, first, state["activation"], state["step"], int(state["epochs"]))
+    out = mlp.forward(network, (X - X.mean(axis=0)) / X.std(axis=0))[-1]
     close(facts["scores"], y * (out[:, 1] - out[:, 0]), 1e-5)
 
 
