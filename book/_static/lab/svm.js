@@ -51,8 +51,6 @@ export function classProblem(spec, points) {
   return { X, y: points.map((p) => p[2]), K: gram(kernelOf(spec), X) };
 }
 
-const STEPS = 8e6; // multiplications per frame
-
 // An SVM that continues from its last solution while points move, a few passes at a time so that no frame is late.
 // More frames follow until it has converged.
 export class WarmSVM {
@@ -69,10 +67,9 @@ export class WarmSVM {
     if (problem !== this.problem) this.late = 0; // frames that this problem has taken so far
     this.problem = problem;
     const alpha0 = this.last?.alpha.length === y.length ? this.last.alpha : null;
-    const maxEpochs = Math.min(2000, Math.max(40, STEPS / y.length ** 2));
-    this.last = kernelSVM(K, y, lam, { alpha0, goal: this.goal, maxEpochs });
+    this.last = kernelSVM(K, y, lam, { alpha0, goal: this.goal, maxEpochs: 40 });
     this.late = this.last.gap > this.goal ? this.late + 1 : 0;
-    if (this.late > 0 && this.late < 60) this.lab.again();
+    if (this.late > 0 && this.late < 300) this.lab.again();
     return { ...this.last, K, X, y, c: this.last.alpha.map((a, i) => a * y[i]) };
   }
 }
