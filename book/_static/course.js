@@ -30,15 +30,17 @@ const scrollers = () =>
   );
 
 // Mark the edges that hide something: course.css lets them fade out.
-function markEdges(box) {
-  box.classList.toggle("more-before", box.scrollLeft > 1);
-  box.classList.toggle("more-after", box.scrollWidth - box.clientWidth - box.scrollLeft > 1);
+function markEdges(box, hidden = box.scrollWidth - box.clientWidth, before = box.scrollLeft) {
+  box.classList.toggle("more-before", before > 1);
+  box.classList.toggle("more-after", hidden - before > 1);
 }
 
 function markScrollers() {
-  for (const [box, label] of scrollers()) {
-    markEdges(box);
-    if (box.scrollWidth > box.clientWidth) {
+  // Everything is measured before anything is changed: the browser would compute the layout anew for each box.
+  const measured = scrollers().map(([box, label]) => [box, label, box.scrollWidth - box.clientWidth, box.scrollLeft]);
+  for (const [box, label, hidden, before] of measured) {
+    markEdges(box, hidden, before);
+    if (hidden > 0) {
       box.tabIndex = 0;
       box.setAttribute("role", "group");
       box.setAttribute("aria-label", `${label}, scrolls sideways`);
