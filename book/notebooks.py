@@ -20,6 +20,7 @@ from myst_parser.config.main import MdParserConfig
 from nbformat import NotebookNode
 
 FORKS = sys.platform == "linux"  # elsewhere the system's linear algebra may not survive a fork
+FEWEST = 3  # notebooks for which it pays to import first what any page might import
 
 
 def read_notebooks(paths: Iterable[Path], syntax: Sequence[str]) -> dict[Path, NotebookNode]:
@@ -58,7 +59,7 @@ def run_notebooks(paths: Iterable[Path], *, cache_folder: Path, syntax: Sequence
             startup_timeout=timeout,
             allow_errors=False,
             coalesce_streams=True,  # where a kernel splits its output depends on the machine's load
-            **({"kernel_manager_class": ForkingKernelManager} if FORKS else {}),
+            **({"kernel_manager_class": ForkingKernelManager} if FORKS and len(todo) >= FEWEST else {}),
         )
         return result.time, result.err and str(result.err)
 
