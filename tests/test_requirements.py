@@ -138,7 +138,7 @@ def is_installed(name):
 DISTRIBUTIONS = {
     module: {canonicalize_name(n) for n in names} for module, names in metadata.packages_distributions().items()
 }
-PROGRAMS = [*(ROOT / "book").glob("*.py"), *(ROOT / "book/lite").glob("*.py")]
+PROGRAMS = [path for folder in ("book", "book/lite", "book/notebook") for path in (ROOT / folder).glob("*.py")]
 OURS = {"kernelcourse", "tests", "environment", *(path.stem for path in PROGRAMS), "coursebook"}
 FILES = [path for folder in ("kernelcourse", "book", "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
 
