@@ -19,6 +19,7 @@ from matplotlib.axis import Axis
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 from matplotlib.legend import Legend
 from matplotlib.mathtext import MathTextParser
 from matplotlib.path import Path
@@ -42,6 +43,7 @@ def load_ipython_extension(shell: Any) -> None:
 
     options = backend_inline.InlineBackend.instance(parent=shell).print_figure_kwargs
     remember_formulas()
+    remember_fonts()
 
     def print_both(figure: Figure) -> tuple[str, dict[str, str]] | None:
         wide = print_figure(figure, "svg", **options)
@@ -61,6 +63,11 @@ def remember_formulas() -> None:
     MathTextParser._parse_cached = lambda parser, *formula: known(parser._output_type, *formula)
 
 
+def remember_fonts() -> None:
+    """Find the file of each font once. matplotlib goes through its settings again for every text that it measures."""
+    fontManager._find_fonts_by_props = cache(type(fontManager)._find_fonts_by_props.__get__(fontManager))
+
+
 def narrow(figure: Figure) -> bool:
     """Make a figure narrow, in place; return False if it is narrow already, or is a drawing without space to spare."""
     panels = [ax for ax in figure.axes if ax.get_subplotspec() is not None]
@@ -77,16 +84,23 @@ def narrow(figure: Figure) -> bool:
     grown = new_wide / wide
     new_high = high * grown + FOR_LABELS if grown < 1 else min(high, LOWEST * new_wide)
     figure.set_size_inches(WIDTH, new_high * now[0])
-    for axis in (axis for ax in panels for axis in (ax.xaxis, ax.yaxis)):
+    sides = [axis for ax in panels for axis in (ax.xaxis, ax.yaxis)]
+    for axis in sides:
         if any(label.get_fontsize() < SMALLEST for label in _labels(axis)):
             axis.set_tick_params(labelsize=SMALLEST)
-    _place_legends(figure, panels)
-    figure.draw_without_rendering()
-    for axis in (axis for ax in panels for axis in (ax.xaxis, ax.yaxis)):
-        _thin_out(axis)
-    figure.draw_without_rendering()
-    for ax in panels:
-        _move_labels(ax)
+    # Whatever is measured has to be laid out first, which takes longer than everything else here.
+    legends = [*figure.legends, *(ax.get_legend() for ax in panels if len(panels) == 1 and ax.get_legend())]
+    if legends:
+        figure.draw_without_rendering()
+        _place_legends(figure, legends)
+    if any(isinstance(axis.get_major_locator(), FixedLocator) for axis in sides):
+        figure.draw_without_rendering()
+        for axis in sides:
+            _thin_out(axis)
+    if any(text.get_text() for ax in panels for text in ax.texts):
+        figure.draw_without_rendering()
+        for ax in panels:
+            _move_labels(ax)
     return True
 
 
@@ -176,11 +190,10 @@ def _share(axis: Axis, outer: Axis, side: str) -> None:
             axis.set_label_text(outer.get_label_text())
 
 
-def _place_legends(figure: Figure, panels: list[Axes]) -> None:
+def _place_legends(figure: Figure, legends: list[Legend]) -> None:
     """Put a legend below the figure if it is beside it, is too wide, or would cover much of its panel."""
-    figure.draw_without_rendering()
     across = figure.bbox.width
-    for legend in [*figure.legends, *(ax.get_legend() for ax in panels if len(panels) == 1 and ax.get_legend())]:
+    for legend in legends:
         box, of = legend.get_window_extent(), legend.axes and legend.axes.bbox
         outside = of is not None and (box.x0 >= of.x1 or box.y0 >= of.y1 or box.width > of.width)
         covers = of is not None and not outside and box.width * box.height > LARGEST_LEGEND * of.width * of.height

@@ -19,6 +19,7 @@ mpl.use("agg")
 
 import matplotlib.pyplot as plt
 from matplotlib.colors import ListedColormap, to_hex, to_rgb
+from matplotlib.font_manager import FontProperties, fontManager
 from matplotlib.mathtext import MathTextParser
 from PIL import Image
 
@@ -58,7 +59,7 @@ class Pictures(HTMLParser):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.found: list[dict[str, str]] = []
-        self.feed(path.read_text(encoding="utf-8"))
+        self.feed("".join(re.findall(r"<(?:picture|source|img)\b[^>]*>", path.read_text(encoding="utf-8"))))
 
     def handle_starttag(self, tag, attributes):
         values = dict(attributes)
@@ -305,6 +306,16 @@ def test_a_formula_is_parsed_once_for_all_canvases(monkeypatch):
     assert first[:3] == before[:3], "width, height and depth"
     assert MathTextParser("path").parse("$x^3$") is not first
     assert MathTextParser("agg").parse("$x^2$") is not first
+
+
+def test_a_font_is_found_once(monkeypatch):
+    monkeypatch.setattr(fontManager, "_find_fonts_by_props", fontManager._find_fonts_by_props)
+    plain, bold = (fontManager._find_fonts_by_props(FontProperties(weight=weight)) for weight in ("normal", "bold"))
+    narrow.remember_fonts()
+    first, again = (fontManager._find_fonts_by_props(FontProperties(weight="normal")) for _ in range(2))
+    assert first is again
+    assert first == plain
+    assert fontManager._find_fonts_by_props(FontProperties(weight="bold")) == bold != plain
 
 
 # --- in a browser
