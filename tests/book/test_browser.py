@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -25,7 +26,8 @@ MODES = {
 }
 LOCAL = ("file:", "data:", "about:")
 COLOURS = ["color-contrast", "link-in-text-block"]
-OF_THE_LAYOUT = ["target-size", "scrollable-region-focusable", "css-orientation-lock"]
+OF_THE_LAYOUT = ["target-size", "scrollable-region-focusable"]
+COLOURS_APART = {rule: {"enabled": rule in OF_THE_LAYOUT} for rule in (*COLOURS, *OF_THE_LAYOUT)}
 
 RAW_FORMULAS = r"""() => {
   const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
@@ -58,6 +60,12 @@ SHOWN = """() => {
 # All draggable figures have been set up, and nothing is left to draw.
 DRAWN = """() => [...document.querySelectorAll(".lab")].every((box) => box.matches(".lab-live")) &&
   !document.querySelector("[data-pending~=picture]")"""
+# No width or colour is measured in mid-transition.
+WITHOUT_TRANSITIONS = """
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync("* { transition: none !important }");
+  document.adoptedStyleSheets = [sheet];
+"""
 MOST = 2  # consecutive screens without a picture
 
 # What axe says about a picture does not depend on what the picture shows.
@@ -67,7 +75,8 @@ SIMPLIFY_PICTURES = """() => {
 }"""
 # A formula has a hundred elements, on which axe would spend most of its time. They have the colour of the text around
 # them, and screen readers use the MathML instead.
-SIMPLIFY_FORMULAS = """() => document.querySelectorAll(".katex").forEach((formula) => formula.replaceWith("formula"))"""
+SIMPLIFY_FORMULAS = """() =>
+  document.querySelectorAll(".math, .katex").forEach((formula) => formula.replaceWith("formula"))"""
 
 # Words of the same kind in a listing have the same colour, so the first of each kind is enough.
 SIMPLIFY_LISTINGS = """() => {
@@ -112,6 +121,22 @@ MARK_LOOKS = """(elsewhere) => {
   return [...seen];
 }"""
 
+# What axe says about the sidebars, the header and the footer depends on their elements, which come from one template:
+# each visible element with its attributes and with the elements around it, and whether there are words in it.
+AROUND = """() => {
+  const known = new Map([[document.body, ""]]);
+  const kind = (box) => {
+    if (!known.has(box)) {
+      const attributes = [...box.attributes].filter(({ name }) => /^(class|role|aria-|type|tabindex|open)/.test(name));
+      const own = attributes.map(({ name, value }) => `${name}=${name === "aria-label" ? "" : value}`).sort().join(" ");
+      known.set(box, `${kind(box.parentElement)} > ${box.tagName} ${own} ${box.textContent.trim() ? "words" : ""}`);
+    }
+    return known.get(box);
+  };
+  const boxes = [...document.body.querySelectorAll("*")].filter((box) => !box.closest(".bd-article, svg, script"));
+  return [...new Set(boxes.filter((box) => box.checkVisibility({ visibilityProperty: true })).map(kind))];
+}"""
+
 # Hundreds of definitions and index entries come from one template, so checking the first few with axe is enough.
 SIMPLIFY_LISTS = """() => {
   const all = (selector) => [...document.querySelectorAll(selector)];
@@ -147,6 +172,7 @@ def windows(new_window):
     def window(mode: str):
         if mode not in opened:
             page = opened[mode] = new_window(**MODES[mode]).new_page()
+            page.add_init_script(WITHOUT_TRANSITIONS)
             page.mode, page.troubles, page.asked = mode, [], []
             page.on("console", lambda m: m.type == "error" and page.troubles.append(f"console: {m.text}"))
             page.on("pageerror", lambda error: page.troubles.append(f"script: {error}"))
@@ -180,10 +206,13 @@ def look(page, mode: str) -> None:
     """
     if page.mode == mode:
         return
-    page.set_viewport_size(MODES[mode]["viewport"])
-    page.emulate_media(color_scheme=MODES[mode].get("color_scheme", "light"))
-    theme = MODES[mode].get("color_scheme", "light")
-    page.wait_for_function("(theme) => document.documentElement.dataset.theme === theme", arg=theme)
+    before, after = MODES[page.mode], MODES[mode]
+    if before["viewport"] != after["viewport"]:
+        page.set_viewport_size(after["viewport"])
+    theme = after.get("color_scheme", "light")
+    if before.get("color_scheme", "light") != theme:
+        page.emulate_media(color_scheme=theme)
+        page.wait_for_function("(theme) => document.documentElement.dataset.theme === theme", arg=theme)
     page.mode = mode
 
 
@@ -208,9 +237,21 @@ def colour_violations(page, mode: str, told: set[str]) -> list[str]:
     return found
 
 
+def violations_around(page, mode: str, told: set[str]) -> list[str]:
+    """What axe finds around the article, unless all elements there are in `told`; faultless ones are added to it."""
+    look(page, mode)
+    kinds = set(page.evaluate(AROUND))
+    assert len(kinds) > 20, "there is something around every article"
+    if kinds <= told:
+        return []
+    found = violations(page, mode, {"exclude": [".bd-article"]}, rules=COLOURS_APART)
+    told |= set() if found else kinds
+    return found
+
+
 @pytest.fixture(scope="module")
 def told():
-    """The looks of texts that were found to be readable, in light and in dark mode."""
+    """The looks of texts, in light and in dark mode, and the elements around an article that were found faultless."""
     return set()
 
 
@@ -232,7 +273,6 @@ def test_a_stretch_goes_from_the_end_of_one_picture_to_the_next():
 def test_page_is_clean(html, open_page, told, name):
     page = open_page("desktop", html / name)
     page.wait_for_load_state("load")
-    page.add_style_tag(content="* { transition: none !important }")  # no width or colour is measured in mid-transition
     files = [Path(url2pathname(urlsplit(url).path)) for url in page.asked if url.startswith("file:")]
     weight = sum(file.stat().st_size for file in files)
     assert len(files) <= 25
@@ -244,20 +284,18 @@ def test_page_is_clean(html, open_page, told, name):
         found = stretches(**page.evaluate(SHOWN))
         assert found[0] < 1, "the first picture begins on the first screen"
         assert max(found) <= MOST, [round(stretch, 2) for stretch in found]
-    for mode in ("desktop", "phone", "tablet"):  # dark mode has the same layout
+    for mode in ("desktop", "tablet", "phone"):  # dark mode has the same layout
         look(page, mode)
         assert page.evaluate(TOO_WIDE) == [], mode
     for simplify in (SIMPLIFY_FORMULAS, SIMPLIFY_LISTINGS, SIMPLIFY_LISTS, SIMPLIFY_PICTURES):
         page.evaluate(simplify)
     page.evaluate(AXE)
-    colours_apart = {rule: {"enabled": False} for rule in COLOURS}
-    found = violations(page, "tablet", runOnly=OF_THE_LAYOUT)
-    # The article has the same elements on every screen, but what surrounds it differs.
-    found += violations(page, "phone", runOnly=OF_THE_LAYOUT)
-    found += violations(page, "phone", {"exclude": [".bd-article"]}, rules=colours_apart)
+    found = violations(page, "phone", rules=COLOURS_APART)
     for mode in ("phone", "dark phone", "dark", "desktop"):
         found += colour_violations(page, mode, told)
-    found += violations(page, "desktop", rules=colours_apart)
+    # The article has the same elements on every screen, but what surrounds it differs.
+    found += violations_around(page, "desktop", told)
+    found += violations(page, "tablet", runOnly=OF_THE_LAYOUT)
     assert found == []
     assert page.troubles == []
 
@@ -282,16 +320,59 @@ def test_a_text_that_is_hard_to_read_is_found_among_many(open_page, tmp_path):
     assert "Faint" in found[0] and "Dark on dark" in found[1]
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name != "search.html"])
-def test_page_reads_without_javascript(html, windows, name):
+VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+
+
+class Outline(HTMLParser):
+    """What decides whether a page can be read without scripts: its style sheets, and everything that is around its
+    title and around the first formula of its article that is not folded away.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.open: list[tuple[str | None, ...]] = []
+        self.title: tuple | None = None
+        self.formula: tuple | None = None
+        page = path.read_text(encoding="utf-8")
+        self.styles = re.findall(r'<link [^>]*rel="stylesheet"[^>]*href="(?:\.\./)*([^"?]*)', page)
+        self.ended = False
+        pieces = (page[start : start + 2**14] for start in range(0, len(page), 2**14))
+        while not self.formula and not self.ended:
+            self.feed(next(pieces))
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        if tag not in VOID:
+            self.open.append((tag, *(values.get(name) for name in ("class", "style")), str("hidden" in values)))
+        around = [element[0] for element in self.open]
+        if "article" in around and "details" not in around:
+            if tag == "h1":
+                self.title = self.title or tuple(self.open)
+            elif values.get("class") == "katex-html":
+                self.formula = self.formula or tuple(self.open)
+
+    def handle_endtag(self, tag):
+        self.ended |= tag == "article"
+        while tag not in VOID and self.open.pop()[0] != tag:
+            pass
+
+
+def test_pages_read_without_javascript(html, windows):
+    """In pages of one kind, the same elements and style sheets decide what is seen: one of each kind is enough."""
+    others = {"_static", "search.html", f"{Path(TOC['root']).name}.html"}  # parts of templates, and the old address
+    pages = [path for path in html.rglob("*.html") if others.isdisjoint(path.parts)]
+    outlines = {path: Outline(path) for path in sorted(pages, key=lambda path: -path.stat().st_size)}
+    assert [path for path, outline in outlines.items() if not outline.title] == []
+    assert sum(outline.formula is not None for outline in outlines.values()) > 150
+    kinds = {(*outline.styles, outline.title, outline.formula): path for path, outline in outlines.items()}  # smallest
     page = windows("without scripts")
-    page.goto((html / name).as_uri())
-    assert page.locator("article h1").first.is_visible()
-    formulas = page.locator("article .katex-html >> visible=true")
-    if formulas.count():
-        box = formulas.first.bounding_box()
-        assert box["width"] > 0
-        assert box["height"] > 0
+    for kind, path in kinds.items():
+        page.goto(path.as_uri())
+        assert page.locator("article h1").first.is_visible(), path
+        if kind[-1]:
+            box = page.locator("article :not(details *).katex-html").first.bounding_box()
+            assert box["width"] > 0, path
+            assert box["height"] > 0, path
 
 
 def test_the_front_door_is_the_home_page_and_its_old_address_leads_there(html, windows):
