@@ -36,8 +36,9 @@ if os.environ.get("TROUBLE") == "in venv":
 (site / "pip").symlink_to(os.environ.get("PIP") or Path(pip.__file__).parent)
 """
 
-# A stand-in for uv and pip, which takes a tenth of pip's time: it unpacks the wheels whose hashes the lock names, unless
-# they are installed, and the one that our backend builds. As uv, it may leave half a package that counts as installed.
+# A stand-in for uv and pip, which takes a tenth of pip's time. It unpacks the wheels whose hashes the lock names,
+# unless they are installed, and the one that our backend builds. As uv, it may leave half a package that counts as
+# installed.
 INSTALLER = """
 import hashlib, os, re, sys, sysconfig, tempfile, time
 from pathlib import Path
