@@ -154,7 +154,7 @@ def run_jupyter_lite(source: Path) -> None:
     clean = {name: value for name, value in os.environ.items() if name not in paths}
     clean |= {"JUPYTER_NO_CONFIG": "1", "JUPYTER_PREFER_ENV_PATH": "1", "HOME": str(source.parent)}
     # Without this package, jsonschema does not spend seconds on grammars that no site needs.
-    program = "import sys; sys.modules['rfc3987_syntax'] = None; from jupyterlite_core.app import main; main()"
+    program = "import sys; sys.modules['rfc3987_syntax'] = None; from jupyterlite_core import app; sys.exit(app.main())"
     command = [str(parts.LITE / "bin/python"), "-c", program, "build"]
     done = subprocess.run(command, cwd=source, env=clean, capture_output=True, text=True, check=False)
     if done.returncode:
