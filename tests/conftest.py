@@ -53,10 +53,15 @@ def pytest_runtest_makereport(item, call):
         report.longrepr = f"skipped, but --no-skips was given: {report.longrepr}"
 
 
-def pytest_collection_finish():
-    """Do not look for garbage among twelve thousand collected tests, again and again: they stay until the end."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Do not look for garbage among modules and twelve thousand tests, again and again: they stay until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(config, items):

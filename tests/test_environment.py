@@ -19,7 +19,8 @@ import environment
 
 ROOT = Path(__file__).parents[1]
 
-# A stand-in for `python -m venv`, which takes six seconds: pip is a link. It may stop when only Python is installed.
+# A stand-in for `python -m venv`, which takes six seconds: pip, or a stand-in for it, is a link. It may stop when only
+# Python is installed.
 VENV = """
 import os, sys, time
 from pathlib import Path
@@ -32,15 +33,19 @@ if os.environ.get("TROUBLE") == "in venv":
     Path("stopped").touch()
     time.sleep(600)
 (site,) = folder.glob("lib/python*/site-packages")
-(site / "pip").symlink_to(Path(pip.__file__).parent)
+(site / "pip").symlink_to(os.environ.get("PIP") or Path(pip.__file__).parent)
 """
 
-# A stand-in for uv: it calls pip, or leaves half a package that pip would consider installed.
-UV = """
-import os, subprocess, sys, sysconfig, time
+# A stand-in for uv and pip, which takes a tenth of pip's time. It unpacks the wheels whose hashes the lock names,
+# unless they are installed, and the one that our backend builds. As uv, it may leave half a package that counts as
+# installed.
+INSTALLER = """
+import hashlib, os, re, sys, sysconfig, tempfile, time
 from pathlib import Path
-if os.environ.get("TROUBLE", "").startswith("in uv") and "--requirement" in sys.argv:
-    site = Path(sysconfig.get_path("purelib"))
+from urllib.parse import unquote, urlsplit
+from zipfile import ZipFile
+site = Path(sysconfig.get_path("purelib"))
+if __package__ == "uv" and os.environ.get("TROUBLE", "").startswith("in uv") and "--requirement" in sys.argv:
     (site / "first.py").write_text("")
     (site / "first-1.0.dist-info").mkdir(exist_ok=True)
     (site / "first-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\\nName: first\\nVersion: 1.0\\n")
@@ -48,7 +53,23 @@ if os.environ.get("TROUBLE", "").startswith("in uv") and "--requirement" in sys.
         sys.exit("many words\\nno route to the index")
     Path("stopped").touch()
     time.sleep(600)
-sys.exit(subprocess.call([sys.executable, "-m", *sys.argv[1:]]))
+*options, last = sys.argv[1:]
+assert {"install", "--no-deps"} <= {*options}
+if options[-2:] == ["--require-hashes", "--requirement"]:
+    wheels = Path(unquote(urlsplit(os.environ["PIP_FIND_LINKS"]).path))
+    found = []
+    for name, digest in re.findall(r"(\\w+)==1.0 .*\\n *--hash=sha256:(\\w+)", Path(last).read_text()):
+        if not (site / f"{name}-1.0.dist-info").exists():
+            found.append(wheels / f"{name}-1.0-py3-none-any.whl")
+            assert hashlib.sha256(found[-1].read_bytes()).hexdigest() == digest, name
+else:
+    assert options[-2:] == ["--no-build-isolation", "--editable"]
+    import backend
+    os.chdir(last)
+    temporary = tempfile.mkdtemp()
+    found = [Path(temporary, backend.build_editable(temporary))]
+for path in found:
+    ZipFile(path).extractall(site)
 """
 
 
@@ -99,6 +120,9 @@ class Checkout:
         (fakes / "venv").mkdir(parents=True)
         (fakes / "venv/__init__.py").touch()
         (fakes / "venv/__main__.py").write_text(VENV, encoding="utf-8")
+        self.pip = folder / "pip"
+        self.pip.mkdir()
+        (self.pip / "__main__.py").write_text(INSTALLER, encoding="utf-8")
         self.wheels.mkdir()
         for file in ("Makefile", "environment.py"):
             shutil.copy(ROOT / file, folder)
@@ -106,7 +130,7 @@ class Checkout:
         (folder / "pyproject.toml").write_text(backend, encoding="utf-8")
         imported = [f"{name.strip().replace('.', '/')}.py" for name in environment.IMPORTED.split(",")]
         self.parts = {
-            "uv": wheel(self.wheels, "uv", {"uv/__init__.py": "", "uv/__main__.py": UV}),
+            "uv": wheel(self.wheels, "uv", {"uv/__init__.py": "", "uv/__main__.py": INSTALLER}),
             "backend": wheel(self.wheels, "backend", {"backend.py": BACKEND, **dict.fromkeys(imported, "")}),
             "first": wheel(self.wheels, "first", {"first.py": "whole = True"}),
             "second": wheel(self.wheels, "second", {"second.py": "whole = True"}),
@@ -127,6 +151,7 @@ class Checkout:
             "PIP_FIND_LINKS": self.wheels.as_uri(),
             "PIP_CONFIG_FILE": os.devnull,
             "PYTHONPATH": str(self.folder / "fakes"),
+            "PIP": str(self.pip or ""),
             "TROUBLE": trouble,
         }
         return subprocess.Popen(
@@ -175,11 +200,16 @@ def checkout(tmp_path):
     return Checkout(folder)
 
 
+@pytest.fixture
+def real_pip(checkout):
+    checkout.pip = None
+
+
 def lines(output):
     return [line.split(" ... ")[0] for line in output.splitlines()]
 
 
-def test_a_set_up_installs_what_is_needed_and_says_so_in_a_line_a_step(checkout):
+def test_a_set_up_installs_what_is_needed_and_says_so_in_a_line_a_step(checkout, real_pip):
     code, output = checkout.make("book")
     assert code == 0, output
     assert lines(output) == [
@@ -228,7 +258,7 @@ def test_what_was_whole_does_not_count_after_an_addition_was_killed(checkout):
     assert checkout.holds("first")
 
 
-def test_where_uv_fails_pip_starts_again_from_nothing(checkout):
+def test_where_uv_fails_pip_starts_again_from_nothing(checkout, real_pip):
     code, output = checkout.make("tests", "in uv, failing")
     assert code == 0, output
     assert "uv does not work here, so pip starts over: no route to the index" in output
@@ -237,7 +267,7 @@ def test_where_uv_fails_pip_starts_again_from_nothing(checkout):
     assert checkout.installed["installer"] == "pip"
 
 
-def test_where_uv_is_not_to_be_had_and_pip_fails_the_reason_is_shown_and_nothing_counts(checkout):
+def test_where_uv_is_not_to_be_had_and_pip_fails_the_reason_is_shown_and_nothing_counts(checkout, real_pip):
     checkout.parts["uv"].unlink()
     checkout.parts["second"].write_bytes(b"not what the lock says")
     code, output = checkout.make("tests")
@@ -267,7 +297,7 @@ def test_the_next_set_up_waits_for_what_a_killed_one_left_running(checkout):
 def test_a_folder_that_was_moved_is_set_up_again(checkout, tmp_path):
     assert checkout.make("book")[0] == 0
     checkout.folder = checkout.folder.rename(tmp_path / "elsewhere")
-    checkout.wheels = checkout.folder / "wheels"
+    checkout.wheels, checkout.pip = checkout.folder / "wheels", checkout.folder / "pip"
     _, output = checkout.make("book")
     assert lines(output)[0] == "making the virtual environment"
     assert checkout.holds("first")

@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 import tomllib
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -135,9 +136,6 @@ def is_installed(name):
 
 # ------------------------------------------------------------------------------------------------------- imports
 
-DISTRIBUTIONS = {
-    module: {canonicalize_name(n) for n in names} for module, names in metadata.packages_distributions().items()
-}
 PROGRAMS = [path for folder in ("book", "book/lite", "book/notebook") for path in (ROOT / folder).glob("*.py")]
 OURS = {"kernelcourse", "tests", "environment", *(path.stem for path in PROGRAMS), "coursebook"}
 FILES = [path for folder in ("kernelcourse", "book", "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
@@ -158,8 +156,15 @@ def imported(nodes):
                 yield module
 
 
+@cache
+def distributions():
+    """The packages that each module may come from; reading them takes a second."""
+    found = metadata.packages_distributions().items()
+    return {module: {canonicalize_name(name) for name in names} for module, names in found}
+
+
 def undeclared(nodes, declared):
-    return {module for module in imported(nodes) if not DISTRIBUTIONS.get(module, {module}) & declared}
+    return {module for module in imported(nodes) if not distributions().get(module, {module}) & declared}
 
 
 def allowed(path):

@@ -20,10 +20,15 @@ NAMES = {
     "signal": ["SIGALRM", "alarm", "setitimer", "ITIMER_REAL"],
 }
 # Python runs sitecustomize.py before anything else, in the command and in the kernel that it starts. Other people's
-# packages ask sys.platform which system this is, so they are imported while everything is still available.
+# packages ask sys.platform which system this is, so what each of the two needs is imported while everything is still
+# available.
 HIDE = f"""
 import sys
-import ipykernel.kernelapp, jupyter_client.provisioning, matplotlib.pyplot, nbclient, scipy.linalg
+if "ipykernel_launcher" in sys.orig_argv:
+    import ipykernel.kernelapp, matplotlib.pyplot, scipy.linalg
+else:
+    sys.modules["rfc3987_syntax"] = None  # as kernelcourse.course does, which is imported later than usual
+    import jupyter_client.provisioning, nbclient
 for module in {MODULES}:
     sys.modules[module] = None
 for module, names in {NAMES}.items():

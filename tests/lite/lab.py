@@ -20,6 +20,13 @@ ADD = f"""() => {{
   return jupyterapp.commands.execute('notebook:insert-cell-below');
 }}"""
 
+# While Python starts, JupyterLite draws a moving picture, which takes a seventh of the processor time of the start.
+STILL = """() => {
+  const style = document.createElement('style');
+  style.textContent = '*, *::before, *::after { animation: none !important; }';
+  document.head.append(style);
+}"""
+
 
 def show_application(route: Any) -> None:
     """JupyterLite hands its application to the page where its settings say so; the site's do not."""
@@ -37,6 +44,7 @@ class Lab:
         self.troubles: list[str] = []
         context.on("request", lambda request: self.requests.append(request.url))
         context.route("**/jupyter-lite.json*", show_application)
+        context.add_init_script(f"addEventListener('DOMContentLoaded', {STILL})")
         self.page = context.new_page()
         self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
         self.page.set_default_timeout(PATIENCE)
