@@ -7,6 +7,7 @@ import `matplotlib.pyplot` lazily, because that name asks the package for its pa
 
 from __future__ import annotations
 
+import sys
 import threading
 from importlib.machinery import PathFinder
 from types import ModuleType
@@ -14,11 +15,12 @@ from typing import Any
 
 _LATER = ("matplotlib", "matplotlib.pyplot")
 _LOCK = threading.RLock()  # only the thread that loads a module sees it half loaded
+_PATIENCE = 50  # seconds; the thread that loads may itself wait for another thread's import
 _loading: list[ModuleType] = []
 
 
 class _Module(ModuleType):
-    """A module that is loaded when it is first used; importing it is no use."""
+    """A module that is loaded when it is first used, which importing it is not."""
 
     def __getattribute__(self, name: str) -> Any:
         if name in ("__class__", "__name__", "__spec__", "__path__"):  # what an import asks for
@@ -39,18 +41,22 @@ class _Module(ModuleType):
 
 
 def _load(module: ModuleType) -> None:
-    with _LOCK:
+    held = _LOCK.acquire(timeout=_PATIENCE)
+    try:
         if type(module) is not _Module or module in _loading:
             return
         _loading.append(module)
         try:
             package = module.__name__.rpartition(".")[0]
             if package:
-                _load(__import__(package))
+                _load(sys.modules[package])
             module.__spec__.loader.run(module)  # type: ignore[union-attr]
             module.__class__ = ModuleType  # type: ignore[assignment]
         finally:
             _loading.remove(module)
+    finally:
+        if held:
+            _LOCK.release()
 
 
 class _Lazy:
