@@ -1,8 +1,8 @@
 """matplotlib in a sandbox: imported when a cell uses it, and without the lists in its docstrings.
 
-Importing pyplot takes longer than all else that a sandbox does for most submissions, and many of the cells that import
-it never draw, because the sandbox's library lacks what they compare an answer with. Python's own LazyLoader cannot
-import `matplotlib.pyplot` lazily, because that name asks the package for its path and for pyplot.
+Importing pyplot takes as long as starting a sandbox, and many of the cells that import it never draw, because the
+sandbox's library lacks what they compare an answer with. Python's own LazyLoader cannot import `matplotlib.pyplot`
+lazily, because that statement asks the package for its path and for pyplot.
 """
 
 from __future__ import annotations
