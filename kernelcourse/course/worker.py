@@ -17,7 +17,6 @@ import signal
 import socket
 import sys
 import time
-from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from traitlets.config import Config
 
 from ..checking.calling import Outcome, call, describe
 from ..checking.cases import Case
+from . import drawing
 from .plain import Channel, decode, encode
 
 
@@ -322,31 +322,6 @@ def _settle(home: Path, library: Path) -> None:
         os.dup2(os.open(os.devnull, os.O_RDWR), stream)
 
 
-class _Brief:
-    """Imports matplotlib's artists without building their lists of properties, which are for docstrings.
-
-    The lists take a quarter of the time that pyplot takes to import.
-
-    >>> _Brief.find_spec("matplotlib.axes", None) is None
-    True
-    """
-
-    def __init__(self, loader: Any) -> None:
-        self.create_module, self.run = loader.create_module, loader.exec_module
-
-    @classmethod
-    def find_spec(cls, name: str, path: Any, target: Any = None) -> Any:
-        spec = PathFinder.find_spec(name, path, target) if name == "matplotlib.artist" else None
-        if spec is not None:
-            spec.loader = cls(spec.loader)  # type: ignore[assignment]
-        return spec
-
-    def exec_module(self, module: Any) -> None:
-        self.run(module)
-        module.kwdoc = lambda artist: ""
-        module.Artist._update_set_signature_and_docstring = classmethod(lambda cls: None)
-
-
 def main(descriptor: int, home: str) -> None:
     """Serve a grader through an inherited socket."""
     channel = Channel(socket.socket(fileno=descriptor))
@@ -355,7 +330,7 @@ def main(descriptor: int, home: str) -> None:
     _settle(Path(home), Path(__file__).parents[2])
     Shell.outputs = Outputs(start["output"])
     shell = Shell.instance(colors="nocolor", config=Config({"HistoryManager": {"enabled": False}}))
-    sys.meta_path.insert(0, _Brief)
+    sys.meta_path.insert(0, drawing.Finder)
     gc.freeze()  # imported modules stay: no need to scan them, and a fork can share their memory
     gc.enable()
     channel.send({"ready": True})

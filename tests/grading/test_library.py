@@ -68,7 +68,7 @@ def test_checks_catalogues_and_the_instructors_side_are_not_in_it(shelf):
     assert {name for name in files if name.startswith(("checking", "course"))} == {
         *("checking/__init__.py", "checking/calling.py", "checking/cases.py"),
         *("checking/plain.py", "checking/values.py"),
-        *("course/__init__.py", "course/plain.py", "course/worker.py"),
+        *("course/__init__.py", "course/drawing.py", "course/plain.py", "course/worker.py"),
     }
     done = python(
         folder,

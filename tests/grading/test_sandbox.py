@@ -239,6 +239,55 @@ def test_matplotlib_is_imported_without_its_lists_of_properties(place):
     place.ask({"op": "done"})
 
 
+LATER = """
+import sys, threading, types
+from kernelcourse.course.drawing import Finder
+sys.meta_path.insert(0, Finder)
+import matplotlib.pyplot as plt, matplotlib
+assert not {"matplotlib._api", "matplotlib.figure"} & set(sys.modules), "loaded before it is used"
+plt.__doc__ = "ours"
+plt.show = "ours"
+assert "matplotlib.figure" in sys.modules and plt.show == plt.__doc__ == "ours" and plt.plot and matplotlib.rcParams
+
+for name in [name for name in sys.modules if name.partition(".")[0] in ("matplotlib", "mpl_toolkits")]:
+    del sys.modules[name]
+import matplotlib.pyplot as plt
+assert "matplotlib.figure" not in sys.modules
+sys.modules["matplotlib.figure"] = None
+for _ in range(2):  # a load that failed is tried again
+    try:
+        plt.plot
+    except ImportError:
+        continue
+    raise AssertionError("loaded without its parts")
+del sys.modules["matplotlib.figure"]
+found = []
+threads = [threading.Thread(target=lambda: found.append(plt.legend)) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert len(found) == 8, "a thread saw a module that was half loaded"
+assert {type(plt), type(sys.modules["matplotlib"])} == {types.ModuleType}
+"""
+
+
+def test_matplotlib_is_loaded_when_it_is_used_and_whole():
+    done = subprocess.run([sys.executable, "-c", LATER], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_cell_that_imports_matplotlib_without_using_it_does_not_load_it(place):
+    """Whether or not another test has used it before."""
+    run(place, "import sys\nbefore = set(sys.modules)\nimport matplotlib.pyplot as plt")
+    assert printed(place, "set(sys.modules) - before <= {'matplotlib', 'matplotlib.pyplot'}") == "True"
+
+
+def test_an_error_of_the_library_shows_the_line(place):
+    code = "from kernelcourse.algorithms import ridge\nanswer = ridge.dual_weights(1)"
+    (shown,) = run(place, code)["outputs"]
+    text = "".join(shown["traceback"])
+    assert shown["ename"] == "LibraryRefused" and "answer = ridge.dual_weights(1)" in text and "left out" in text
+
+
 def test_magics_pictures_and_input(place):
     (picture,) = run(place, "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]);")["outputs"]
     assert picture["data"]["image/png"].startswith("iVBOR")
