@@ -222,6 +222,14 @@ def test_links_lead_to_problems_and_answers_in_the_pdf():
     assert [target["ids"] for target in book.findall(nodes.target)] == [["problem-1"]]
 
 
+def test_a_chapter_ends_with_its_problems_in_the_pdf():
+    problem = nodes.container("", nodes.paragraph("", "Problem 1"), classes=["problem"])
+    box = nodes.admonition("", nodes.paragraph("", "Exercise"), classes=["seealso"])
+    chapter = nodes.section("", nodes.paragraph("", "Question"), nodes.section("", problem, box))
+    printed.end_with_problems(for_builder("latex"), chapter, "book")
+    assert chapter.astext().split() == ["Question", "Exercise", "Problem", "1"]
+
+
 def test_columns_have_room_for_their_longest_words_in_the_pdf():
     rows = [["points", "what it is about"], ["100", "a long sentence " * 8], ["9", "nothing"]]
     entries = [[nodes.entry("", nodes.paragraph("", text)) for text in row] for row in rows]

@@ -104,6 +104,17 @@ def mark_boxes(app: Sphinx, doctree: nodes.document, docname: str) -> None:
                 box.insert(0, [together, nodes.target("", "", ids=box["ids"])])
 
 
+def end_with_problems(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """On paper the box at the end of a chapter comes before its problems, or it would often be alone on a page."""
+    if app.builder.format == "latex":
+        for box in [box for box in doctree.findall(nodes.admonition) if "seealso" in box["classes"]]:
+            section = box.parent
+            last = box is section[-1] and any("problem" in each["classes"] for each in section.findall(nodes.container))
+            if last:
+                section.remove(box)
+                section.parent.insert(section.parent.index(section), box)
+
+
 def fit_tables(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Names in tables may break, and so may long tables. Columns of a table that is wider than the page get widths that
     suit their contents."""
@@ -260,5 +271,6 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-resolved", number_as_on_the_web)
     app.connect("doctree-resolved", unbox_proofs)
     app.connect("doctree-resolved", mark_boxes)
+    app.connect("doctree-resolved", end_with_problems)
     app.connect("doctree-resolved", fit_tables)
     app.connect("doctree-resolved", without_scripts)
