@@ -17,6 +17,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.builders.epub3 import Epub3Builder
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx_proof.nodes import proof_node
 
 from .formulas import to_html
@@ -50,6 +51,8 @@ PREAMBLE = r"""
   (\linewidth-\spx@arrayrulewidth)*#1/#2-\tw@\tabcolsep-\spx@arrayrulewidth\relax}}
 \newcolumntype{T}{L}
 \makeatother
+\protected\def\sphinxstyleindexentry#1{#1}  % words, not code
+\AtBeginDocument{\let\figureofchapter\thefigure \let\anchoroffigure\theHfigure}
 % tables have no captions, so a table that goes on has no number
 \renewcommand{\sphinxtablecontinued}[1]{\def\tablename{}\def\thetable{}\def\textendash{}\textsf{\small #1}}
 """
@@ -73,13 +76,30 @@ def latex_settings(app: Sphinx, config: Config) -> None:
 
 
 def number_as_on_the_web(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Chapters that have no number on the web have none in LaTeX either."""
+    """Chapters that have no number on the web have none in LaTeX either, and their figures are counted in one row."""
     if app.builder.format != "latex":
         return
     for chapter in doctree.findall(addnodes.start_of_file):
-        numbered = bool(app.env.toc_secnumbers.get(chapter["docname"]))
-        depth = 2 if numbered else -1
-        chapter.insert(0, nodes.raw("", rf"\setcounter{{secnumdepth}}{{{depth}}}", format="latex"))
+        name = chapter["docname"]
+        if app.env.toc_secnumbers.get(name):
+            settings = r"\setcounter{secnumdepth}{2}\let\thefigure\figureofchapter\let\theHfigure\anchoroffigure"
+        else:
+            settings = r"\setcounter{secnumdepth}{-1}"
+            if figures := app.env.toc_fignumbers.get(name, {}).get("figure"):
+                before = min(number[-1] for number in figures.values()) - 1
+                settings += rf"\setcounter{{figure}}{{{before}}}\def\thefigure{{\arabic{{figure}}}}"
+                settings += r"\def\theHfigure{alone.\arabic{figure}}"
+        chapter.insert(0, nodes.raw("", settings, format="latex"))
+
+
+def count_per_chapter(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Theorems, definitions and algorithms are counted per chapter, as on the web; Jupyter Book counts per section."""
+    if app.builder.format == "latex":
+        for kinds in env.toc_fignumbers.values():
+            for kind, numbers in kinds.items():
+                if kind not in ("figure", "table", "code-block"):
+                    numbers |= {name: (old[0], i) for i, (name, old) in enumerate(numbers.items(), 1) if len(old) > 1}
+    return []
 
 
 def unbox_proofs(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -268,6 +288,7 @@ def setup(app: Sphinx) -> None:
     app.add_builder(EpubOfFolders, override=True)
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_display, None))
     app.connect("config-inited", latex_settings)
+    app.connect("env-get-updated", count_per_chapter, priority=900)  # after Sphinx has counted
     app.connect("doctree-resolved", number_as_on_the_web)
     app.connect("doctree-resolved", unbox_proofs)
     app.connect("doctree-resolved", mark_boxes)
