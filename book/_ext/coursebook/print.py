@@ -216,6 +216,7 @@ def visit_display(writer: Any, node: nodes.math_block) -> None:
 
 
 SAME_ID = re.compile(r'(<image [^>]*?) id="[^"]*"')  # matplotlib names equal maps, such as two colour bars, alike
+NO_OUTLINE = re.compile(r"<path(?![^>]*\sd=)")  # matplotlib writes spaces, and lines that are out of sight, that way
 STYLES = {"_static/basic.css", "_static/epub.css", "_static/pygments.css", "_static/reading.css"}
 REPAIRS = [  # parts of pages that an e-reader does not support or must not receive
     (re.compile(r"<noscript>.*?</noscript>", re.DOTALL), ""),
@@ -226,6 +227,7 @@ REPAIRS = [  # parts of pages that an e-reader does not support or must not rece
         "",
     ),
     (re.compile(r'<svg(?! class="book-map").*?</svg>', re.DOTALL), ""),  # the arrows of parts that unfold
+    (re.compile(r'(<svg class="book-map"[^>]*) role="\w+"'), r'\1 role="document"'),  # a role that EPUB allows
     (re.compile(r'<p class="collapsed admonition-title">(.*?)</p>'), r"<span>\1</span>"),
     (re.compile(r'<p class="expanded admonition-title">.*?</p>'), ""),
 ]
@@ -237,6 +239,8 @@ class EpubOfFolders(Epub3Builder):
     def toc_add_files(self, refnodes: list[dict[str, Any]]) -> None:
         for node in refnodes:  # Sphinx joins the first page's folder and the path from there: book/dual/../trick/svm
             node["refuri"] = posixpath.normpath(node["refuri"])
+            if title := self.env.titles.get(node["refuri"].removesuffix(".xhtml")):
+                node["text"] = title.astext()  # in full: the table of contents of an e-reader does not show parts
         super().toc_add_files(refnodes)
 
     def build_epub(self) -> None:
@@ -250,7 +254,7 @@ class EpubOfFolders(Epub3Builder):
             parts[path.relative_to(out).as_posix()] = [name for name in ("mathml", "svg") if f"<{name[:4]}" in text]
         for path in out.glob("_images/*.svg"):
             text = re.sub(r"<!DOCTYPE.*?>", "", path.read_text(encoding="utf-8"), count=1, flags=re.DOTALL)
-            text = re.sub(r'<path id="([^"]*)"([^>]*?)/>', _with_outline, text)
+            text = NO_OUTLINE.sub('<path d=""', text)
             path.write_text(SAME_ID.sub(r"\1", text), encoding="utf-8")
         self.files = [file for file in self.files if not file.endswith(".css") or file in STYLES]
         content = out / "content.opf"
@@ -266,11 +270,6 @@ class EpubOfFolders(Epub3Builder):
             lines.append(line)
         content.write_text("\n".join(lines), encoding="utf-8")
         super().build_epub()
-
-
-def _with_outline(path: re.Match[str]) -> str:
-    """The path, with an empty outline if it has none: matplotlib writes spaces that way."""
-    return path[0] if " d=" in path[0] else f'<path id="{path[1]}" d=""{path[2]}/>'
 
 
 def without_scripts(app: Sphinx, doctree: nodes.document, docname: str) -> None:
