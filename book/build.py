@@ -23,7 +23,8 @@ from sphinx_external_toc.parsing import parse_toc_yaml
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "_build"
 NO_LATEX = """A PDF needs LaTeX, and {} cannot be found here. On Debian or Ubuntu, install it with
-  apt-get install latexmk texlive-xetex texlive-latex-extra texlive-fonts-extra fonts-freefont-otf xindy
+  apt-get install latexmk texlive-xetex texlive-latex-extra texlive-fonts-extra texlive-fonts-recommended \\
+    fonts-freefont-otf xindy
 elsewhere, install TeX Live (https://tug.org/texlive) or MacTeX; then run `make pdf` again."""
 
 

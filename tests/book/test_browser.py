@@ -38,10 +38,14 @@ RAW_FORMULAS = r"""() => {
   }
   return found;
 }"""
-# The theme lets the whole article scroll sideways, so checking the window alone is not enough.
-TOO_WIDE = """() => [document.documentElement, ...document.querySelectorAll(".bd-article-container, .bd-article")]
+# The theme lets the whole article scroll sideways, and cuts off long words at the foot of a page.
+BOXES = ".bd-article-container, .bd-article, .prev-next-area a"
+TOO_WIDE = (
+    f"""() => [document.documentElement, ...document.querySelectorAll("{BOXES}")]"""
+    + """
   .filter((box) => box.scrollWidth > Math.max(box.clientWidth, box === document.documentElement ? innerWidth : 0) + 1)
   .map((box) => `${box.tagName} ${box.className}: ${box.scrollWidth} > ${box.clientWidth}`)"""
+)
 
 OUT_OF_REACH = """() => [...document.querySelectorAll("main *")]
   .filter((box) => box.scrollWidth > box.clientWidth + 1 && box.clientWidth > 0)

@@ -41,6 +41,17 @@ def test_of_the_drawings_in_a_page_only_the_map_stays(printed):
     assert repaired(printed, '<svg class="book-map"><path/></svg>') == '<svg class="book-map"><path/></svg>'
 
 
+def test_the_map_has_a_role_that_epub_allows(printed):
+    page = '<svg class="book-map" viewBox="0 0 1 1" role="group"><a/></svg>'
+    assert repaired(printed, page) == page.replace("group", "document")
+
+
+@pytest.mark.parametrize("attributes", ['id="DejaVuSans-20"', 'clip-path="url(#p1)" style="stroke: none"', ""])
+def test_every_path_has_an_outline(printed, attributes):
+    drawing = f'<path {attributes}/>\n<path id="seen"\n d="M 0 0"/>'
+    assert printed.NO_OUTLINE.sub('<path d=""', drawing) == f'<path d="" {attributes}/>\n<path id="seen"\n d="M 0 0"/>'
+
+
 def test_punctuation_stays_with_its_formula(printed):
     writer = SimpleNamespace(body=[], encode=lambda text: text.replace("<", "&lt;"))
     with pytest.raises(nodes.SkipNode):

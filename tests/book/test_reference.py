@@ -199,11 +199,19 @@ def for_builder(name: str, **numbers: tuple[int, ...]) -> SimpleNamespace:
 
 def test_chapters_without_a_number_on_the_web_have_none_in_the_pdf():
     book = nodes.section("", *(addnodes.start_of_file(docname=name) for name in ("opening", "first")))
-    printed.number_as_on_the_web(for_builder("latex", first=(1,)), book, "book")
-    assert [node.astext() for node in book.findall(nodes.raw)] == [
-        r"\setcounter{secnumdepth}{-1}",
-        r"\setcounter{secnumdepth}{2}",
-    ]
+    app = for_builder("latex", first=(1,))
+    app.env.toc_fignumbers = {"opening": {"figure": {"a": (2,), "b": (3,)}}, "first": {"figure": {"c": (1, 1)}}}
+    printed.number_as_on_the_web(app, book, "book")
+    opening, first = (node.astext() for node in book.findall(nodes.raw))
+    assert opening.startswith(r"\setcounter{secnumdepth}{-1}\setcounter{figure}{1}\def\thefigure{\arabic{figure}}")
+    assert first.startswith(r"\setcounter{secnumdepth}{2}\let\thefigure\figureofchapter")
+
+
+def test_theorems_are_counted_per_chapter_in_the_pdf():
+    numbers = {"theorem": {"a": (4, 1, 1), "b": (4, 2, 1), "c": (4, 2, 2)}, "figure": {"d": (4, 1, 1)}}
+    env = SimpleNamespace(toc_fignumbers={"page": numbers})
+    printed.count_per_chapter(for_builder("latex"), env)
+    assert numbers == {"theorem": {"a": (4, 1), "b": (4, 2), "c": (4, 3)}, "figure": {"d": (4, 1, 1)}}
 
 
 def test_a_proof_is_text_in_the_pdf():
@@ -220,6 +228,14 @@ def test_links_lead_to_problems_and_answers_in_the_pdf():
     )
     printed.mark_boxes(for_builder("latex"), book, "book")
     assert [target["ids"] for target in book.findall(nodes.target)] == [["problem-1"]]
+
+
+def test_a_chapter_ends_with_its_problems_in_the_pdf():
+    problem = nodes.container("", nodes.paragraph("", "Problem 1"), classes=["problem"])
+    box = nodes.admonition("", nodes.paragraph("", "Exercise"), classes=["seealso"])
+    chapter = nodes.section("", nodes.paragraph("", "Question"), nodes.section("", problem, box))
+    printed.end_with_problems(for_builder("latex"), chapter, "book")
+    assert chapter.astext().split() == ["Question", "Exercise", "Problem", "1"]
 
 
 def test_columns_have_room_for_their_longest_words_in_the_pdf():

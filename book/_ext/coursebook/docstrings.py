@@ -8,15 +8,16 @@ from __future__ import annotations
 import re
 import textwrap
 
-INLINE = re.compile(r"``.+?``|`[^`]+`|\$[^$]+\$|[*_|\\]", re.DOTALL)
-EMPHASIS = re.compile(r"(?<!\w)\*(\w[^*\n]*(?:\n[^*\n]+)*)\*(?!\w)")
+INLINE = re.compile(r"``.+?``|`[^`]+`|\$[^$]+\$|(?<!\w)(\*\*?)\w[^*]*(?<!\s)\1(?![\w*])|[*_|\\]", re.DOTALL)
 
 
 def restructure(text: str) -> str:
-    """Markdown's inline code and formulas as reStructuredText, everything else literally.
+    """Markdown's inline code, formulas and emphasis as reStructuredText, everything else literally.
 
     >>> restructure("the weights `a` of $k(x)$")
     'the weights \\\\ ``a``\\\\  of \\\\ :math:`k(x)`\\\\ '
+    >>> restructure("**all** rows of k * a * b, f(*args, **more)")
+    '**all** rows of k \\\\* a \\\\* b, f(\\\\*args, \\\\*\\\\*more)'
     """
 
     def replace(match: re.Match[str]) -> str:
@@ -25,7 +26,7 @@ def restructure(text: str) -> str:
             return rf"\ ``{piece.strip('`')}``\ "
         if piece[0] == "$":
             return rf"\ :math:`{piece[1:-1]}`\ "
-        return "\\" + piece
+        return piece if match[1] else "\\" + piece
 
     return INLINE.sub(replace, text)
 

@@ -17,6 +17,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.builders.epub3 import Epub3Builder
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx_proof.nodes import proof_node
 
 from .formulas import to_html
@@ -50,6 +51,8 @@ PREAMBLE = r"""
   (\linewidth-\spx@arrayrulewidth)*#1/#2-\tw@\tabcolsep-\spx@arrayrulewidth\relax}}
 \newcolumntype{T}{L}
 \makeatother
+\protected\def\sphinxstyleindexentry#1{#1}  % words, not code
+\AtBeginDocument{\let\figureofchapter\thefigure \let\anchoroffigure\theHfigure}
 % tables have no captions, so a table that goes on has no number
 \renewcommand{\sphinxtablecontinued}[1]{\def\tablename{}\def\thetable{}\def\textendash{}\textsf{\small #1}}
 """
@@ -73,13 +76,30 @@ def latex_settings(app: Sphinx, config: Config) -> None:
 
 
 def number_as_on_the_web(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Chapters that have no number on the web have none in LaTeX either."""
+    """Chapters that have no number on the web have none in LaTeX either, and their figures are counted in one row."""
     if app.builder.format != "latex":
         return
     for chapter in doctree.findall(addnodes.start_of_file):
-        numbered = bool(app.env.toc_secnumbers.get(chapter["docname"]))
-        depth = 2 if numbered else -1
-        chapter.insert(0, nodes.raw("", rf"\setcounter{{secnumdepth}}{{{depth}}}", format="latex"))
+        name = chapter["docname"]
+        if app.env.toc_secnumbers.get(name):
+            settings = r"\setcounter{secnumdepth}{2}\let\thefigure\figureofchapter\let\theHfigure\anchoroffigure"
+        else:
+            settings = r"\setcounter{secnumdepth}{-1}"
+            if figures := app.env.toc_fignumbers.get(name, {}).get("figure"):
+                before = min(number[-1] for number in figures.values()) - 1
+                settings += rf"\setcounter{{figure}}{{{before}}}\def\thefigure{{\arabic{{figure}}}}"
+                settings += r"\def\theHfigure{alone.\arabic{figure}}"
+        chapter.insert(0, nodes.raw("", settings, format="latex"))
+
+
+def count_per_chapter(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Theorems, definitions and algorithms are counted per chapter, as on the web; Jupyter Book counts per section."""
+    if app.builder.format == "latex":
+        for kinds in env.toc_fignumbers.values():
+            for kind, numbers in kinds.items():
+                if kind not in ("figure", "table", "code-block"):
+                    numbers |= {name: (old[0], i) for i, (name, old) in enumerate(numbers.items(), 1) if len(old) > 1}
+    return []
 
 
 def unbox_proofs(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -102,6 +122,17 @@ def mark_boxes(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             if "problem" in box["classes"]:
                 together = nodes.raw("", r"\Needspace{4\baselineskip}", format="latex")
                 box.insert(0, [together, nodes.target("", "", ids=box["ids"])])
+
+
+def end_with_problems(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """On paper the box at the end of a chapter comes before its problems, or it would often be alone on a page."""
+    if app.builder.format == "latex":
+        for box in [box for box in doctree.findall(nodes.admonition) if "seealso" in box["classes"]]:
+            section = box.parent
+            last = box is section[-1] and any("problem" in each["classes"] for each in section.findall(nodes.container))
+            if last:
+                section.remove(box)
+                section.parent.insert(section.parent.index(section), box)
 
 
 def fit_tables(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -185,6 +216,7 @@ def visit_display(writer: Any, node: nodes.math_block) -> None:
 
 
 SAME_ID = re.compile(r'(<image [^>]*?) id="[^"]*"')  # matplotlib names equal maps, such as two colour bars, alike
+NO_OUTLINE = re.compile(r"<path(?![^>]*\sd=)")  # matplotlib writes spaces, and lines that are out of sight, that way
 STYLES = {"_static/basic.css", "_static/epub.css", "_static/pygments.css", "_static/reading.css"}
 REPAIRS = [  # parts of pages that an e-reader does not support or must not receive
     (re.compile(r"<noscript>.*?</noscript>", re.DOTALL), ""),
@@ -195,6 +227,7 @@ REPAIRS = [  # parts of pages that an e-reader does not support or must not rece
         "",
     ),
     (re.compile(r'<svg(?! class="book-map").*?</svg>', re.DOTALL), ""),  # the arrows of parts that unfold
+    (re.compile(r'(<svg class="book-map"[^>]*) role="\w+"'), r'\1 role="document"'),  # a role that EPUB allows
     (re.compile(r'<p class="collapsed admonition-title">(.*?)</p>'), r"<span>\1</span>"),
     (re.compile(r'<p class="expanded admonition-title">.*?</p>'), ""),
 ]
@@ -206,6 +239,8 @@ class EpubOfFolders(Epub3Builder):
     def toc_add_files(self, refnodes: list[dict[str, Any]]) -> None:
         for node in refnodes:  # Sphinx joins the first page's folder and the path from there: book/dual/../trick/svm
             node["refuri"] = posixpath.normpath(node["refuri"])
+            if title := self.env.titles.get(node["refuri"].removesuffix(".xhtml")):
+                node["text"] = title.astext()  # in full: the table of contents of an e-reader does not show parts
         super().toc_add_files(refnodes)
 
     def build_epub(self) -> None:
@@ -219,7 +254,7 @@ class EpubOfFolders(Epub3Builder):
             parts[path.relative_to(out).as_posix()] = [name for name in ("mathml", "svg") if f"<{name[:4]}" in text]
         for path in out.glob("_images/*.svg"):
             text = re.sub(r"<!DOCTYPE.*?>", "", path.read_text(encoding="utf-8"), count=1, flags=re.DOTALL)
-            text = re.sub(r'<path id="([^"]*)"([^>]*?)/>', _with_outline, text)
+            text = NO_OUTLINE.sub('<path d=""', text)
             path.write_text(SAME_ID.sub(r"\1", text), encoding="utf-8")
         self.files = [file for file in self.files if not file.endswith(".css") or file in STYLES]
         content = out / "content.opf"
@@ -237,11 +272,6 @@ class EpubOfFolders(Epub3Builder):
         super().build_epub()
 
 
-def _with_outline(path: re.Match[str]) -> str:
-    """The path, with an empty outline if it has none: matplotlib writes spaces that way."""
-    return path[0] if " d=" in path[0] else f'<path id="{path[1]}" d=""{path[2]}/>'
-
-
 def without_scripts(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Leave out what needs a browser (draggable figures, buttons that open a notebook) and the home page's buttons."""
     if app.builder.name == "epub":
@@ -257,8 +287,10 @@ def setup(app: Sphinx) -> None:
     app.add_builder(EpubOfFolders, override=True)
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_display, None))
     app.connect("config-inited", latex_settings)
+    app.connect("env-get-updated", count_per_chapter, priority=900)  # after Sphinx has counted
     app.connect("doctree-resolved", number_as_on_the_web)
     app.connect("doctree-resolved", unbox_proofs)
     app.connect("doctree-resolved", mark_boxes)
+    app.connect("doctree-resolved", end_with_problems)
     app.connect("doctree-resolved", fit_tables)
     app.connect("doctree-resolved", without_scripts)

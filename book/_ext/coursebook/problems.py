@@ -145,7 +145,7 @@ class ProblemDirective(SphinxDirective):
         title["classes"].append("problem-title")
         if mark:  # the dots for sighted readers, and the word for screen readers
             dots = nodes.raw("", f' <span class="level" aria-hidden="true">{mark}</span>\u00a0', format="html")
-            room = nodes.raw("", r"\quad ", format="latex")
+            room = nodes.raw("", rf"\quad {mark}~", format="latex")
             title.extend([dots, room, nodes.inline("", LEVELS[mark], classes=["level"])])
         box = nodes.container("", title, *body, classes=["problem"], ids=[label], names=[label])
         self.state.document.note_explicit_target(box, box)
