@@ -125,20 +125,6 @@ MARK_LOOKS = """(elsewhere) => {
   return [...seen];
 }"""
 
-# While axe looks at the marked texts, everything that contains none of them is empty: axe goes through all elements.
-SET_ASIDE = """() => {
-  window.aside = [];
-  const setAside = (box) => {
-    for (const child of box.children) {
-      if (child.querySelector("[data-look]")) setAside(child);
-      else if (child.childElementCount && !child.matches("[data-look]")) aside.push([child, ...child.childNodes]);
-    }
-  };
-  setAside(document.body);
-  aside.forEach(([box]) => box.replaceChildren());
-}"""
-PUT_BACK = """() => aside.forEach(([box, ...parts]) => box.replaceChildren(...parts))"""
-
 # What axe says about the sidebars, the header and the footer depends on their elements, which come from one template:
 # each visible element with its attributes and with the elements around it, and whether there are words in it.
 AROUND = """() => {
@@ -250,9 +236,7 @@ def colour_violations(page, mode: str, told: set[str]) -> list[str]:
     assert len(looks) > (1 if "phone" in mode else 5), "a page has more than one kind of text"
     if looks <= told:
         return []
-    page.evaluate(SET_ASIDE)
     found = violations(page, mode, "[data-look]", runOnly=COLOURS)
-    page.evaluate(PUT_BACK)
     told |= set() if found else looks
     return found
 
