@@ -50,6 +50,7 @@ def test_a_run_that_the_host_disturbed_is_done_again(monkeypatch, lost, counted)
 
 def test_no_search_for_garbage_is_on_the_clock():
     seen = set()
+    gc.enable()
     harness.undisturbed(lambda: seen.add(gc.isenabled()))
     assert seen == {False} and gc.isenabled()
 
