@@ -158,7 +158,7 @@ def feature_logistic(
     max_passes: int = 100,
     memory: int = MEMORY,
 ) -> NewtonFit:
-    r"""Logistic regression with m features (lecture S): minimise
+    r"""Logistic regression with m features (lecture S). It minimises
 
     $$\sum_i \log(1 + e^{-y_i f(x_i)}) + \tfrac{\text{ridge}}{2} w^\top P\, w, \qquad f = w^\top \phi.$$
 
@@ -179,7 +179,7 @@ def feature_logistic(
 def feature_svm(
     features: FeatureMap, X: Any, y: Any, *, lam: float, tol: float = 1e-6, max_passes: int = 300, memory: int = MEMORY
 ) -> NewtonFit:
-    r"""The support vector machine with m features (lecture K7): minimise
+    r"""The support vector machine with m features (lecture K7). It minimises
 
     $$\tfrac1n \sum_i \max(0, 1 - y_i f(x_i)) + \lambda\, w^\top P\, w, \qquad f = w^\top \phi.$$
 

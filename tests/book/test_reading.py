@@ -52,6 +52,14 @@ def test_every_path_has_an_outline(printed, attributes):
     assert printed.NO_OUTLINE.sub('<path d=""', drawing) == f'<path d="" {attributes}/>\n<path id="seen"\n d="M 0 0"/>'
 
 
+def test_letters_of_formulas_have_their_style_themselves_and_names_of_functions_stand_apart(printed):
+    assert "<mi>𝒳</mi>" in printed.mathml(r"\mathcal X", display=False)
+    assert "<mn>𝟏</mn>" in printed.mathml(r"\mathbf 1", display=False)
+    assert "mathvariant" not in printed.mathml(r"\mathcal H \to \mathbb R", display=True)
+    assert '<mi>log</mi><mspace width="0.17em"/><mi>s</mi>' in printed.mathml(r"\log s(f)", display=False)
+    assert "mspace" not in printed.mathml(r"\log(x) + \sin^2 x", display=False)
+
+
 def test_punctuation_stays_with_its_formula(printed):
     writer = SimpleNamespace(body=[], encode=lambda text: text.replace("<", "&lt;"))
     with pytest.raises(nodes.SkipNode):

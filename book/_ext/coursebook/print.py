@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -193,7 +194,23 @@ def mathml(latex: str, *, display: bool) -> str:
     found = re.search(r"<math[^>]*>.*?</math>", to_html(latex, display=display), re.DOTALL)
     if not found:
         raise ValueError(f"KaTeX gave no MathML for {latex!r}")
-    return found[0]
+    return APPLIED.sub('<mspace width="0.17em"/>', STYLED.sub(with_letters, found[0]))
+
+
+def with_letters(styled: re.Match[str]) -> str:
+    """A symbol made of letters that have its style themselves: MathML no longer has the attribute.
+
+    >>> STYLED.sub(with_letters, '<mi mathvariant="double-struck">R</mi> <mn mathvariant="bold">1</mn>')
+    '<mi>ℝ</mi> <mn>𝟏</mn>'
+    """
+    style, letters = styled["style"].upper(), ""
+    for letter in styled["letters"]:
+        name = re.sub(r"LATIN |GREEK |LETTER ", "", unicodedata.name(letter))  # CAPITAL R, DIGIT ONE
+        try:
+            letters += unicodedata.lookup(f"MATHEMATICAL {style} {name}")
+        except KeyError:  # older than the others, such as DOUBLE-STRUCK CAPITAL R
+            letters += unicodedata.lookup(f"{style} {name}")
+    return f"<{styled['tag']}>{letters}</{styled['tag']}>"
 
 
 def visit_inline(writer: Any, node: nodes.math) -> None:
@@ -215,6 +232,8 @@ def visit_display(writer: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+STYLED = re.compile(r'<(?P<tag>m[in]) mathvariant="(?P<style>double-struck|script|bold)">(?P<letters>\w+)</(?P=tag)>')
+APPLIED = re.compile("<mo>\u2061</mo>(?!<mo|</mrow>)")  # as in log s: e-readers set the two without a space
 SAME_ID = re.compile(r'(<image [^>]*?) id="[^"]*"')  # matplotlib names equal maps, such as two colour bars, alike
 NO_OUTLINE = re.compile(r"<path(?![^>]*\sd=)")  # matplotlib writes spaces, and lines that are out of sight, that way
 STYLES = {"_static/basic.css", "_static/epub.css", "_static/pygments.css", "_static/reading.css"}
