@@ -7,6 +7,7 @@ outputs in the cache. Warnings are errors. Builds of one checkout wait for each 
 from __future__ import annotations
 
 import argparse
+import gc
 import hashlib
 import os
 import shutil
@@ -108,6 +109,7 @@ def build(toc: Path, out: Path, *, builder: str = "html", strict: bool = True, f
         return False
     from jupyter_book.sphinx import build_sphinx  # a slow import, not needed if a cell fails
 
+    gc.disable()  # it would search the growing trees of all pages again and again: a quarter of the time, for nothing
     doctrees = out.parent / f".doctrees-{out.name}"
     before = doctrees.exists() and not fresh
     result = build_sphinx(

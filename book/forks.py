@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import multiprocessing
 import os
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ def run_kernel(arguments: Sequence[str], environment: dict[str, str], folder: st
     """What `python -m ipykernel_launcher` does, in a process that is already warm."""
     from ipykernel.kernelapp import IPKernelApp
 
+    gc.freeze()  # what was imported stays, so that no kernel has to look for garbage in it
     os.setsid()  # signals to the kernel reach what it has started, and nothing else
     os.environ.clear()
     os.environ.update(environment)

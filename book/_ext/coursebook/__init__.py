@@ -49,4 +49,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
         speed,
     ):
         part.setup(app)
-    return {"parallel_read_safe": True, "parallel_write_safe": False}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

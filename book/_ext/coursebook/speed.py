@@ -1,7 +1,9 @@
-"""Compute once per build what Sphinx and its extensions compute again for every page. The pages do not change."""
+"""Compute once per build what Sphinx and its extensions compute again for every page, and write on all cores. The
+pages do not change."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -55,7 +57,17 @@ def without_trying(check: Any) -> Any:
     return checked
 
 
+def write_in_parallel(app: Sphinx, env: BuildEnvironment) -> None:
+    """Let a process for each core write pages, beside the one that resolves their references.
+
+    One process reads them all, since not every extension of Jupyter Book can merge what several have read.
+    """
+    if app.builder.name == "html":
+        app.parallel = 1 + (os.cpu_count() or 1)
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("env-updated", write_in_parallel)
     app.connect("html-page-context", shorten_contents, priority=100)  # before the theme renders its templates
     theme._update_and_remove_templates = without_trying(theme._update_and_remove_templates)
     pybtex.plugin.entry_points = cache(pybtex.plugin.entry_points)  # searched for every citation
