@@ -92,6 +92,16 @@ def test_every_page_with_code_is_there_as_a_notebook_that_jupyter_can_show(html)
         assert not minutes or f"notebooks/{name}.ipynb" in page
 
 
+@pytest.mark.parametrize("name", ["times/beyond", "times/large-n", "appendix/benchmarks"])
+def test_a_notebook_brings_the_measurements_that_its_page_reads_from_a_file(html, tmp_path, monkeypatch, name):
+    cells = json.loads((html / f"notebooks/{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+    (source,) = ("".join(cell["source"]) for cell in cells if "json.loads(" in "".join(cell["source"]))
+    monkeypatch.chdir(tmp_path)
+    exec(source, found := {})
+    saved = json.loads((ROOT / f"book/times/measured/{'beyond' if 'times' in name else 'map'}.json").read_text("utf-8"))
+    assert found["saved" if "times" in name else "cells"] == saved
+
+
 def test_every_public_name_is_in_the_reference(html, pages):
     import kernelcourse
 

@@ -1,11 +1,13 @@
 """Each page as a notebook to download, notebooks/<part>/<section>.ipynb beside the pages.
 
 Jupyter renders Markdown and formulas but none of MyST's directives and roles: a notebook gets plain words in their
-place, with the numbers that the page shows. The code is the page's own and has not been run.
+place, with the numbers that the page shows. The code is the page's own and has not been run; saved measurements, which
+a page reads from a file, are written into it.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +31,7 @@ LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?!https?:)(?P<target>[^)\s]+)\)
 NUMBERED = re.compile(r"\n(?P<indent> *)\$\$ \((?P<label>eq-[\w-]+)\)")
 DROPPED = re.compile(r"^(?:%.*|\([\w-]+\)=|\{\.[\w-]+\})\n?", re.MULTILINE)
 LEFT_OUT = ("lab", "index", "bibliography", "include", "answers", "library-overview", "literalinclude")
+SAVED = re.compile(r'Path\("(?P<file>[\w./-]+\.json)"\)\.read_text\(encoding="utf-8"\)')
 CITATION = re.compile(r"([a-z]+)(\d{4})")
 
 
@@ -112,8 +115,19 @@ def define(name: str, meaning: str) -> str:
     return rf"\newcommand{{{name}}}{f'[{count}]' if count else ''}{{{meaning}}}"
 
 
-def as_notebook(text: str, words: Words, syntax: set[str]) -> Any:
+def with_data(code: str, folder: Path) -> str:
+    """The code of a cell, with the content of every JSON file in place of the file."""
+
+    def content(match: re.Match[str]) -> str:
+        data = json.loads((folder / match["file"]).read_text(encoding="utf-8"))
+        return f"r'''{json.dumps(data, ensure_ascii=False)}'''"
+
+    return SAVED.sub(content, code)
+
+
+def as_notebook(path: Path, words: Words, syntax: set[str]) -> Any:
     """The notebook for a page: the macros of its formulas, its text and its code."""
+    text = path.read_text(encoding="utf-8")
     page = read_myst_markdown_notebook(text, MdParserConfig(enable_extensions=syntax))
     macros = " ".join(define(*macro) for macro in MACROS.items())
     cells = [nbformat.v4.new_markdown_cell(f"This page needs the package `kernelcourse`. ${macros}$", id="macros")]
@@ -122,7 +136,7 @@ def as_notebook(text: str, words: Words, syntax: set[str]) -> Any:
             if source := words.plain(cell.source):
                 cells.append(nbformat.v4.new_markdown_cell(source, id=f"cell-{number}"))
         elif "only-in-book" not in cell.metadata.get("tags", []):  # such cells are about the saved timings
-            cells.append(nbformat.v4.new_code_cell(cell.source, id=f"cell-{number}"))
+            cells.append(nbformat.v4.new_code_cell(with_data(cell.source, path.parent), id=f"cell-{number}"))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
@@ -132,11 +146,11 @@ def write_notebooks(app: Sphinx, error: Exception | None) -> None:
         return
     words = Words(app.env)
     for docname in sorted(app.env.found_docs):
-        text = Path(app.env.doc2path(docname)).read_text(encoding="utf-8")
-        if is_myst_markdown_notebook(text):
+        path = Path(app.env.doc2path(docname))
+        if is_myst_markdown_notebook(path.read_text(encoding="utf-8")):
             target = Path(app.outdir, "notebooks", f"{docname.removeprefix('book/')}.ipynb")
             target.parent.mkdir(parents=True, exist_ok=True)
-            notebook = as_notebook(text, words, set(app.config.myst_enable_extensions))
+            notebook = as_notebook(path, words, set(app.config.myst_enable_extensions))
             target.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
 
 
