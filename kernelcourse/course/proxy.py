@@ -26,8 +26,9 @@ class AnswerRaised(Exception):
 class RemoteFunction(Opaque, Answer):
     """The function that a name is bound to in a sandbox, while a check examines it.
 
-    Its calls are answered by a copy of the student's process, which ends with the check. After a call that took too
-    long or killed the copy, it is not tried again: the other calls fail in the same way.
+    Its calls are answered by a copy of the student's process. All functions of a check cell share one copy for the
+    visible cases; for the hidden cases, each has its own. After a call that took too long or killed the copy, it is
+    not tried again: the other calls fail in the same way.
     """
 
     def __init__(self, session: Session, name: str) -> None:
@@ -88,12 +89,14 @@ class RemoteFunction(Opaque, Answer):
         return self._ask(case, fetch)
 
     def _ask(self, case: Case, fetch: bool) -> dict[str, Any]:
-        if self.session.guest is not self:
-            if self.session.guest is not None:
-                self.session.guest.close()
-            self.session.tell({"op": "examine", "name": self.name, "keeper": self.keeper, "last": self.last})
+        guest = self.session.guest
+        if guest is not self:
+            if guest is None or not self._shares_with(guest):
+                if guest is not None:
+                    guest.close()
+                self.session.tell({"op": "examine", "keeper": self.keeper, "last": self.last})
             self.session.guest = self
-        message = {"op": "call", "fetch": fetch, **case.plain}
+        message = {"op": "call", "name": self.name, "fetch": fetch, **case.plain}
         start = time.monotonic()
         try:
             reply = self.session.ask(message, self.seconds, self.clock)
@@ -105,6 +108,9 @@ class RemoteFunction(Opaque, Answer):
         self.seconds = max(self.seconds - (used if type(used) is float and used >= 0 else elapsed), 0.1)
         self.clock = max(self.clock - elapsed, 0.1)
         return reply
+
+    def _shares_with(self, other: RemoteFunction) -> bool:
+        return self.keeper is None and other.keeper is None and other.gone is None
 
     def _outcome(self, case: Case, reply: dict[str, Any]) -> Outcome:
         if "examined" in reply:  # the copy ended before its work was done

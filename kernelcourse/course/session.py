@@ -34,7 +34,7 @@ class Session:
         self.spent = 0.0  # processor time of sandboxes that have ended, and the time in which they only waited
         self.left = _NOTEBOOK * self.limits.output  # bytes that may still be shown
         self.history: list[str | None] = []  # the cells that ran; None marks a point where a copy was kept
-        self.guest: Any = None  # the function whose calls a copy of the student's process is answering
+        self.guest: Any = None  # the function whose calls a copy of the student's process has answered last
 
     def run(self, source: str) -> tuple[list[dict[str, Any]], Died | None]:
         """The outputs of a cell, and how it ended if that was unusual."""

@@ -52,7 +52,8 @@ class Recorder:
             problem = f"What it returned cannot be judged ({type(error).__name__})."
             return Result(name, piece.points, cases=1, wrong=1, problem=problem, hidden=hidden)
         finally:
-            answer.close()
+            if hidden:  # no other function may learn of these cases
+                answer.close()
 
 
 def _students(answer: Any) -> Any:

@@ -154,7 +154,7 @@ class Worker:
             elif message["op"] == "keep":
                 self.keep()
             elif message["op"] == "examine":
-                self.examine(message["name"], message["keeper"], message.get("last", False))
+                self.examine(message["keeper"], message.get("last", False))
 
     def _ring(self, *_: Any) -> None:
         self.late = True
@@ -195,8 +195,8 @@ class Worker:
             ours.close()
             self.origin = theirs
             try:
-                while word := theirs.recv(1000).decode():
-                    self.examine(word[1:], last=word[0] == "1")
+                while word := theirs.recv(1):
+                    self.examine(last=word == b"1")
                     theirs.send(b"done")
             finally:
                 os._exit(0)
@@ -204,15 +204,15 @@ class Worker:
         self.keepers.append(ours)
         self.channel.send({"kept": len(self.keepers) - 1})
 
-    def examine(self, name: str, keeper: int | None = None, last: bool = False) -> None:
-        """Let a copy of this process, or of one that was kept, answer calls of one function.
+    def examine(self, keeper: int | None = None, last: bool = False) -> None:
+        """Let a copy of this process, or of one that was kept, answer calls.
 
         Whatever the copy remembers of them is lost when it ends. A copy that was kept answers itself if it is asked
         for the `last` time, because forking costs more than answering.
         """
         if keeper is not None:
             try:
-                self.keepers[keeper].send(f"{last:d}{name}".encode())
+                self.keepers[keeper].send(b"1" if last else b"0")
                 gone = not self.keepers[keeper].recv(100)
             except OSError:
                 gone = True
@@ -220,7 +220,7 @@ class Worker:
                 self.channel.send({"examined": -1})
             return
         if last and self.origin:
-            self._answer_calls(name)
+            self._answer_calls()
             self.channel.send({"examined": 0})
             self.origin.send(b"done")
             os._exit(0)
@@ -229,17 +229,17 @@ class Worker:
             try:
                 if self.origin:
                     self.origin.close()  # if the copy that was kept dies, the original must notice
-                self._answer_calls(name)
+                self._answer_calls()
             finally:
                 os._exit(0)
         _, status = os.waitpid(child, 0)
         self.channel.send({"examined": os.waitstatus_to_exitcode(status)})
 
-    def _answer_calls(self, name: str) -> None:
+    def _answer_calls(self) -> None:
         while (message := self.channel.receive())["op"] == "call":
             layout = {"strided": message["strided"], "frozen": message["frozen"]}
             case = Case(decode(message["args"]), **layout, keywords=decode(message["keywords"]))
-            self.channel.send(self._answer(name, case, message))
+            self.channel.send(self._answer(message["name"], case, message))
 
     def _answer(self, name: str, case: Case, message: dict[str, Any]) -> dict[str, Any]:
         reply: dict[str, Any] = {}

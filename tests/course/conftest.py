@@ -133,10 +133,14 @@ def wrong_answer(piece, mistake):
     return f"{inspect.getsource(mistake.wrong)}\n\n{piece} = {mistake.name}"
 
 
-def with_wrong_answers(graded, chosen):
-    """A perfect submission except for one mistake in each of some pieces; cells that are not graded are left out."""
-    notebook = graded.perfect()
+def without_extra_cells(notebook):
+    """The notebook without the code cells that are neither answers nor checks."""
     notebook.cells = [c for c in notebook.cells if c.cell_type == "markdown" or "grade_id" in grade_meta(c)]
+    return notebook
+
+
+def with_wrong_answers(graded, notebook, chosen):
+    """The notebook with one mistake in each of the chosen pieces."""
     for position, cell in reversed(list(enumerate(notebook.cells))):
         names = graded.check_cells().get(grade_meta(cell).get("grade_id"), [])
         wrong = [wrong_answer(name, chosen[name]) for name in names if name in chosen]
@@ -149,7 +153,7 @@ def grade_class(graded):
     """Let nbgrader grade an untouched, a perfect and a mistaken submission."""
     graded.submit("untouched", graded.released())
     graded.submit("perfect", graded.perfect())
-    graded.submit("mistaken", with_wrong_answers(graded, graded.mistaken))
+    graded.submit("mistaken", with_wrong_answers(graded, without_extra_cells(graded.perfect()), graded.mistaken))
     succeed(graded.api.autograde(graded.assignment, "*"), f"grade {graded.assignment}")
 
 

@@ -232,9 +232,9 @@ def test_matplotlib_is_imported_without_its_lists_of_properties(place):
     """Building the lists takes a quarter of the import's time. An answer may import matplotlib in a function."""
     code = "def answer():\n    from matplotlib.lines import Line2D as L\n    return 'linewidth' in str(L.set.__doc__)"
     run(place, code)
-    place.tell({"op": "examine", "name": "answer", "keeper": None})
-    call = {"op": "call", "args": {"tuple": []}, "strided": False, "frozen": False, "keywords": {"dict": []}}
-    reply = place.ask(call | {"fetch": False})
+    place.tell({"op": "examine", "keeper": None})
+    call = {"op": "call", "name": "answer", "args": {"tuple": []}, "keywords": {"dict": []}}
+    reply = place.ask(call | {"strided": False, "frozen": False, "fetch": False})
     assert (reply["value"], reply["library_calls"]) == (False, []), reply
     place.ask({"op": "done"})
 

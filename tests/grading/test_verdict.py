@@ -132,10 +132,10 @@ def test_what_a_function_remembers_of_a_check_is_forgotten(session):
     assert session.run("print(len(seen))")[0][0]["text"] == "0\n"
 
 
-def hearing(session, *names):
+def hearing(session, *names, check=CHECK):
     """Run a check at its place, before its hidden cases."""
     court = Judge(SETUP, names, lambda name: RemoteFunction(session, name))
-    waiting = court.judge(CHECK.format(", ".join(f"{name}={name}" for name in names)))
+    waiting = court.judge(check.format(", ".join(f"{name}={name}" for name in names)))
     assert waiting.waits
     waiting.kept(session.keep())
     return waiting
@@ -166,7 +166,18 @@ def test_hidden_cases_of_one_function_leave_nothing_behind_for_the_next(session)
     session.run("others = set()")
     for name, body in RIGHT.items():
         session.run(f"def {name}(Phi, *rest):\n    others.add({name!r})\n    return {body} if len(others) == 1 else 0")
-    assert passed(hearing(session, *RIGHT).conclude())
+    assert passed(hearing(session, *RIGHT, check="check.hidden({0})").conclude())
+
+
+def test_functions_share_a_copy_for_visible_cases_until_one_of_them_fails(session):
+    session.run("import os\ndef gram_matrix(): return os.getpid()\ndef predict():\n    while True: pass")
+    first, second, third = (RemoteFunction(session, name) for name in ("gram_matrix", "gram_matrix", "predict"))
+    process = first()
+    assert second() == process
+    third.seconds = 0.1
+    assert third.try_on(Case(())).error.kind == "Timeout"
+    assert second() != process
+    second.close()
 
 
 def test_a_kept_copy_that_dies_on_its_last_function_costs_that_function_only(library):
