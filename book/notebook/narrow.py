@@ -84,7 +84,8 @@ def narrow(figure: Figure) -> bool:
     wide, high = width / before[1], height / before[0]
     new_wide = WIDTH / now[1]
     grown = new_wide / wide
-    new_high = high * grown + FOR_LABELS if grown < 1 else min(high, LOWEST * new_wide)
+    lowest = 1 if all(ax.get_aspect() != "auto" for ax in panels) else LOWEST  # square panels would become smaller
+    new_high = high * grown + FOR_LABELS if grown < 1 else min(high, lowest * new_wide)
     figure.set_size_inches(WIDTH, new_high * now[0])
     sides = [axis for ax in panels for axis in (ax.xaxis, ax.yaxis)]
     for axis in sides:

@@ -1,7 +1,7 @@
 """Figures for dark mode: a twin of each SVG in which black and white are exchanged and every colour keeps its hue.
 
-A map of numbers (a Gram matrix, a landscape) keeps its colours, since its caption says what dark and pale mean; only
-the axes around it are recoloured.
+A map of numbers (a Gram matrix, a landscape) keeps its colours, since its caption says what dark and pale mean, and is
+dimmed, so that it does not glare; only the axes around it are recoloured.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ SHADES = {  # for the colours of kernelcourse.plots.PALETTE; figures to drag use
     "#56b4e9": "#2b6a9b",
 }
 MESHES = {"QuadMesh", "QuadContourSet", "PolyQuadMesh"}
+DIMMED = "0.8"  # the opacity of a map: its white becomes a light grey
 DARKEST, LIGHTEST = 0.0706, 0.93  # the lightness of GROUND and of the ink
 COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
@@ -127,13 +128,18 @@ def _is_map(axes: ElementTree.Element) -> bool:
 
 def _keep_inside(axes: ElementTree.Element) -> None:
     """Mark what is drawn on a map: its colours were chosen to be visible there."""
-    path = next((path.get("d", "") for path in axes.iter(f"{SVG}path")), "")  # the background, unless the axes are off
-    corners = np.array(re.findall(r"[ML] ([-\d.]+) ([-\d.]+)", path) or [(0, 0)], dtype=float)
+    path = next(axes.iter(f"{SVG}path"), None)  # the background, unless the axes are off
+    drawn = "" if path is None else path.get("d", "")
+    corners = np.array(re.findall(r"[ML] ([-\d.]+) ([-\d.]+)", drawn) or [(0, 0)], dtype=float)
     low, high = corners.min(axis=0), corners.max(axis=0)
     for child in axes:
         name = child.get("id", "")
         if name.startswith(("matplotlib.axis", "legend")) or _is_spine(child):
             continue
+        if name.startswith("patch") and path in child:  # visible only where nothing was measured
+            continue
+        if next(child.iter(f"{SVG}image"), None) is not None or name.split("_")[0] in MESHES:
+            child.set("opacity", DIMMED)
         if name.startswith("text"):
             place = next((g.get("transform", "") for g in child.iter(f"{SVG}g") if g.get("transform")), "")
             at = np.array(re.findall(r"[-\d.]+", place)[:2] or (0, 0), dtype=float)

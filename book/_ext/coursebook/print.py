@@ -45,9 +45,10 @@ PREAMBLE = r"""
 \BeforeBeginEnvironment{DUlineblock}{\Needspace{7\baselineskip}}  % so does a heading of the home page
 \setlength{\extrarowheight}{2pt}  % room between the rows of a table
 % the chapter has a title of its own, and the list begins below it
-\renewenvironment{sphinxthebibliography}[1]{\renewcommand{\chapter}[2]{}\begin{thebibliography}{#1}}
-{\end{thebibliography}}
-\makeatletter  % columns of given widths, as Sphinx defines them, but ragged: justified words would be far apart
+\makeatletter  % the text cites by author and year, so entries have no numbers
+\renewenvironment{sphinxthebibliography}[1]
+{\renewcommand{\chapter}[2]{}\renewcommand{\@biblabel}[1]{}\begin{thebibliography}{}}{\end{thebibliography}}
+% columns of given widths, as Sphinx defines them, but ragged: justified words would be far apart
 \newcolumntype{\X}[2]{>{\raggedright\arraybackslash}p{\dimexpr
   (\linewidth-\spx@arrayrulewidth)*#1/#2-\tw@\tabcolsep-\spx@arrayrulewidth\relax}}
 \newcolumntype{T}{L}

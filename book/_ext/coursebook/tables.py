@@ -24,7 +24,7 @@ from typing import Any
 from . import arguments
 from .docstrings import first_sentence, split
 from .library import address, of_group, public_names
-from .thumbnails import DATA, file_of, letters, objects
+from .thumbnails import DATA, file_of, letters, objects, opening
 
 FORMULA = re.compile(r"\$k(?:\([^)]*\))? = ([^$]*)\$")
 SOURCE = re.compile(r"\(((?:lecture|Bishop|[BISKH]\d)[^;)]*(?:; lecture [^;)]*)*)")
@@ -183,7 +183,7 @@ def picture(value: Any) -> str:
     drawn = DATA[value.__name__]
     if drawn.draw is not letters:
         return f"![{drawn.alt}](/{file_of(value.__name__)})"
-    return " ".join(f"`{re.sub('[`|]', ' ', text[:16]).strip()}`" for text in objects(drawn.make(value))[:3])
+    return " ".join(f"`{opening(re.sub('[`|]', ' ', text), 20)}`" for text in objects(drawn.make(value))[:3])
 
 
 def others(group: str, shown: set[str]) -> str:

@@ -57,10 +57,22 @@ def first_graph(ax: Any, data: Any) -> None:
     graph(ax, objects(data)[0])
 
 
+def opening(text: str, length: int) -> str:
+    """The first words of a text, or the first letters of a sequence.
+
+    >>> opening("a bright star", 9), opening("ACGUACGU", 5), opening("ACGU", 5)
+    ('a bright…', 'ACGU…', 'ACGU')
+    """
+    if len(text) <= length:
+        return text
+    words = text[:length].rpartition(" ")[0]
+    return (words or text[: length - 1]) + "…"
+
+
 def letters(ax: Any, data: Any) -> None:
     """The first letters of five objects."""
     for i, text in enumerate(objects(data)[:5]):
-        ax.text(0.02, 0.86 - 0.19 * i, text[:24], family="DejaVu Sans Mono", fontsize=6, transform=ax.transAxes)
+        ax.text(0.02, 0.86 - 0.19 * i, opening(text, 24), family="DejaVu Sans Mono", fontsize=6, transform=ax.transAxes)
 
 
 def members(ax: Any, data: Any) -> None:

@@ -273,7 +273,9 @@ export class Plot {
     pen.putImageData(image, 0, 0);
     const { left, top, right, bottom } = this.area;
     this.pen.imageSmoothingEnabled = smooth;
+    this.pen.globalAlpha = rgb(this.colours.ground)[0] < 128 ? 0.8 : 1; // white would glare on a dark page
     this.pen.drawImage(this.tile, left, top, right - left, bottom - top);
+    this.pen.globalAlpha = 1;
     if (!written) return;
     const [wide, high] = [(right - left) / columns, (bottom - top) / rows];
     this.pen.textAlign = "center";

@@ -65,7 +65,7 @@ const HELP =
 export const figures = {};
 
 // The static figure that shows the same in print and without JavaScript. The box takes its number and its place in the
-// page's links.
+// page's links, and the figure's code goes below the box.
 function takePlaceOf(root) {
   const twin = document.getElementById(root.dataset.figure);
   const number = twin?.querySelector(".caption-number")?.textContent.trim();
@@ -73,6 +73,8 @@ function takePlaceOf(root) {
     root.id = twin.id;
     twin.removeAttribute("id");
     twin.classList.add("lab-twin");
+    const cell = twin.closest(".cell");
+    if (cell?.nextElementSibling === root) root.after(cell);
   }
   return number ? `${number} (drag) ` : "";
 }
