@@ -179,6 +179,7 @@ def test_a_map_keeps_its_colours_in_the_dark(tmp_path):
     after = dark.darkened(before)
     (image,) = re.findall(r'href="(data:[^"]*)"', before)
     assert "".join(image.split()) in "".join(after.split())
+    assert f'opacity="{dark.DIMMED}"' in after and "#ffffff" not in after, "white would glare"
     assert "#0072b2" not in after
     assert dark.SHADES["#0072b2"] in after
     kept = [g.get("id", "") for g in ElementTree.fromstring(after).iter(f"{SVG}g") if g.get("fill") == "#000000"]
