@@ -442,12 +442,12 @@ PIECES = (
             Mistake(
                 nothing_centred,
                 "Nothing is centred here. A constant in K or in t then counts as agreement: centre both, t − mean(t) "
-                "and HKH with H = I − 1/n.",
+                "and HKH with H = np.eye(n) - 1/n.",
             ),
             Mistake(
                 only_targets_centred,
                 "Only t is centred. The inner product does not notice, but the norm of K does: centre K too, HKH with "
-                "H = I − 1/n.",
+                "H = np.eye(n) - 1/n.",
             ),
         ],
         tolerance=1e-8,
