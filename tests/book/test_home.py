@@ -69,6 +69,7 @@ def test_an_arrow_that_others_imply_is_not_drawn(coursebook):
     assert home.arrows(nodes, needed) == [("a", "b"), ("b", "c")]
     drawing = home.drawing(nodes, [("a", "b")], {"a": "a.html", "b": "b.html", "c": "c.html"})
     assert drawing.count('class="arrow"') == 1 and drawing.count("<a href=") == 3
+    assert '<a href="c.html"><title>C</title>' in drawing, "readers of EPUBs name a link by its title"
     printed = home.latex_drawing(nodes, [("a", "b")])
     assert printed.count(r"\draw") == 1 and printed.count(r"\hyperref[\detokenize{book/x/") == 3
     with pytest.raises(ValueError, match="every section of the book exactly once; check x/e"):

@@ -141,8 +141,9 @@ def drawing(found: list[Node], joined: list[tuple[str, str]], address: dict[str,
             f'<tspan x="{x}" y="{first + LINE * i}">{escape(words)}</tspan>' for i, words in enumerate(node.words)
         )
         parts.append(
-            f'<a href="{escape(address[node.name])}"><rect x="{x - WIDTH // 2}" y="{y - HEIGHT // 2}" '
-            f'width="{WIDTH}" height="{HEIGHT}" rx="6"/><text>{text}</text></a>'
+            f'<a href="{escape(address[node.name])}"><title>{escape(" ".join(node.words))}</title>'
+            f'<rect x="{x - WIDTH // 2}" y="{y - HEIGHT // 2}" width="{WIDTH}" height="{HEIGHT}" rx="6"/>'
+            f"<text>{text}</text></a>"
         )
     return "\n".join([*parts, "</svg>\n"])
 
