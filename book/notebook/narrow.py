@@ -42,7 +42,7 @@ CLEAR = 2  # points between a label and a curve
 def load_ipython_extension(shell: Any) -> None:
     from matplotlib_inline import backend_inline  # registers its own way of printing a figure, which ours replaces
 
-    pyplot.uninstall_repl_displayhook()  # it would draw every figure once more, for a window that nobody opens
+    pyplot.uninstall_repl_displayhook()  # it would draw every figure once more, for a window that does not exist
     options = backend_inline.InlineBackend.instance(parent=shell).print_figure_kwargs
     remember_formulas()
     remember_fonts()
