@@ -152,7 +152,7 @@ def _adjacency(values: Any) -> Array:
         raise ValueError("the graph is empty: expected at least one node")
     if not ((A == 0) | (A == 1)).all():
         i, j = np.argwhere(~np.isin(A, (0, 1)))[0]
-        raise ValueError(f"the adjacency matrix must hold only 0 and 1 (no weights), got {A[i, j]:g} at [{i}, {j}]")
+        raise ValueError(f"the adjacency matrix must be 0 or 1 (edges have no weights), got {A[i, j]:g} at [{i}, {j}]")
     if (A != A.T).any():
         i, j = np.argwhere(A > A.T)[0]
         raise ValueError(f"the adjacency matrix must be symmetric, but there is an edge from {i} to {j} and none back")
