@@ -258,5 +258,5 @@ def _stable_step(step: float, ridge: float) -> float:
     """`step` as a positive number, small enough that the penalty alone shrinks the weights."""
     step = real(step, "step", above=0)
     if step * ridge >= 2:
-        raise ValueError(f"step must be < 2 / ridge = {2 / ridge:g}, got {step:g}: or the penalty alone diverges")
+        raise ValueError(f"step must be < 2 / ridge = {2 / ridge:g}, got {step:g}: the penalty alone makes it diverge")
     return step

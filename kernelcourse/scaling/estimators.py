@@ -180,7 +180,7 @@ class Falkon(OnFeatures, Regressor):
     model = FALKON
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Iterate at most `iterations` times, one pass over the points each, until the relative residual is `tol`."""
+        """Iterate at most `iterations` times, one pass over the points each, until the residual reaches `tol`."""
         (fit,) = self._fits(X, y, iterations=self.iterations, tol=self.tol)
         if fit.residuals and fit.residuals[-1] > 0.01:
             reached = f"{fit.iterations} iterations, with a relative residual of {fit.residuals[-1]:.2g}"
