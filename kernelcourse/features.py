@@ -1,4 +1,4 @@
-r"""Explicit feature maps $\phi$: each takes n points and returns the design matrix with rows $\phi(x_n)^\top$."""
+r"""Explicit feature maps $\phi$: each takes n points and returns the design matrix with rows $\phi(x_i)^\top$."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
     "truncated_gaussian",
 ]  # fmt: skip
 
-_MOST_FEATURES = 10**7  # with so many features, a laptop can still hold the rows of a handful of points
+_MOST_FEATURES = 10**7  # with this many features, a laptop can still hold the rows of a handful of points
 
 
 def _finite(Phi: Array, what: str) -> Array:
@@ -28,7 +28,7 @@ def _from_centers(x: Any, centers: Any, width: float) -> Array:
     r"""All $(x_i - \mu_j) / \text{width}$."""
     width, x, centers = real(width, "width", above=0), on_a_line(x), vector(centers, "centers")
     if centers.size == 0:
-        raise ValueError("centers must hold at least one center, got an empty list")
+        raise ValueError("centers is empty: expected at least one centre")
     return (x[:, None] - centers[None, :]) / width
 
 
@@ -53,7 +53,7 @@ def polynomial_basis(x: Any, degree: int) -> Array:
 
 
 def gaussian_basis(x: Any, centers: Any, width: float) -> Array:
-    r"""$\phi_j(x) = \exp(-(x - \mu_j)^2 / 2s^2)$ (lecture B, approach 1).
+    r"""$\phi_j(x) = \exp(-(x - \mu_j)^2 / 2s^2)$ with the width s (lecture B, approach 1).
 
     >>> gaussian_basis([0.0], centers=[0.0, 1.0], width=1.0).round(4)
     array([[1.    , 0.6065]])
@@ -72,7 +72,7 @@ def sigmoid_basis(x: Any, centers: Any, width: float) -> Array:
 
 
 def monomial_count(d: int, p: int) -> int:
-    r"""The number of monomials of degree 0 to p in d variables, $\binom{d+p}{p} \in \Theta(d^p)$ (lecture S).
+    r"""The number of monomials of degree 0 to p in d variables, $\binom{d+p}{p} = \Theta(d^p)$ for fixed p (lecture S).
 
     >>> monomial_count(100, 4)
     4598126

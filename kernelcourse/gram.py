@@ -1,4 +1,4 @@
-"""Functions of the Gram matrix K: centering, normalizing, distances, and whether it can come from a kernel."""
+"""Functions of the Gram matrix K: centring, normalising, distances, and whether it can come from a kernel."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def squared_feature_distances(K: Any) -> Array:
 
 
 def is_psd(K: Any, tol: float = 1e-10) -> bool:
-    r"""Is K symmetric with no eigenvalue below $-\text{tol}\cdot\lambda_{\max}$ (lecture B, 6.2; lectures K1, H1)?
+    r"""Is K symmetric, with no eigenvalue below $-\text{tol}\cdot\max_i|\lambda_i|$ (lecture B, 6.2; lectures K1, H1)?
 
     >>> is_psd([[2.0, 1.0], [1.0, 2.0]]), is_psd([[1.0, 2.0], [2.0, 1.0]])
     (True, False)
@@ -115,7 +115,7 @@ def is_valid_kernel(
 
     `k` is a kernel, a function of two points, or a function `k(X, Z)` that returns the whole matrix. `sample` is a
     list of points to choose from, or a function `sample(n, rng)` that draws n points; without it, points on the line
-    and in the plane at several scales are tried. The counterexample is shrunk to as few points as possible.
+    and in the plane at several scales are tried. Points that a counterexample does not need are dropped from it.
     A kernel always passes; for any other function, passing is evidence, not a proof.
 
     >>> verdict = is_valid_kernel(lambda x, z: np.linalg.norm(x - z), rng=0)

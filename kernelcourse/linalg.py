@@ -49,7 +49,7 @@ def norm_in_doubt(A: Array, ridge: float) -> float:
             return 0.0
         norm = largest_row_sum(A)
     if not np.isfinite(norm):
-        raise OverflowError("the matrix to solve with has entries too large for a float: scale the data down")
+        raise OverflowError("the matrix to solve with has sums of entries too large for a float: scale the data down")
     return norm
 
 
@@ -100,7 +100,7 @@ def nuggets(A: Array) -> Array:
     with np.errstate(over="ignore"):
         first, last = max(EPS * float(np.trace(A)), TINY), SLACK * float(np.abs(np.diag(A)).max())
     if not np.isfinite(first):
-        raise OverflowError("the matrix to factor has entries too large for a float: scale the data down")
+        raise OverflowError("the matrix to factor has a trace too large for a float: scale the data down")
     tries = 1 + max(0, int(np.ceil(np.log10(max(last, first) / first))))
     return first * 10.0 ** np.arange(tries)
 

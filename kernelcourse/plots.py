@@ -38,7 +38,7 @@ PALETTE = {
     "black": "#000000",
 }
 SERIES = tuple(PALETTE.values())[:6]  # orange and sky are too light for lines, black is kept for boundaries and sums
-GUIDE = "0.55"  # the lightest grey with a contrast of 3:1 on white, for lines at zero
+GUIDE = "0.55"  # a light grey with a contrast of more than 3:1 on white, for lines at zero
 MARKERS = ("o", "s", "^", "D", "v", "P")
 ON_AND_OFF = ((6, 2), (1.5, 1.5), (6, 2, 1.5, 2), (3, 1), (6, 1.5, 1.5, 1.5, 1.5, 1.5))
 DASHES: tuple[Any, ...] = ("-", *((0, lengths) for lengths in ON_AND_OFF))
@@ -106,7 +106,7 @@ def _with_legend(ax: Axes, **options: Any) -> Axes:
 def _series(i: int, name: str = "") -> Style:
     """Colour and dashes of line i: no two of the first 36 lines share both.
 
-    A line named after a role has that role's style, and "primal, batch" has the primal's colour.
+    A line named after a role has that role's style, and "primal, batch" has the colour of "primal".
     """
     style = {"color": SERIES[i % 6], "linestyle": DASHES[(i + i // 6) % 6]}
     role = ROLE.get(name.split(",")[0], {})

@@ -58,7 +58,7 @@ def import_engine() -> None:
 
 @contextmanager
 def engine(state: str) -> Iterator[None]:
-    """A context in which the engine is "on", "off", or takes every job however small ("always", for tests).
+    """A context in which the engine is "on", "off", or takes even the smallest jobs ("always", for tests).
 
     >>> with engine("off"):
     ...     always()

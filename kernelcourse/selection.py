@@ -40,7 +40,7 @@ def k_fold(n: int, k: int, *, rng: Any = None) -> list[Split]:
 
 
 def monte_carlo(n: int, repeats: int, *, held_out: float = 0.2, rng: Any = None) -> list[Split]:
-    """Hold out a random fraction of n points, `repeats` times (lecture K14).
+    """Hold out a fraction of n points, chosen at random, `repeats` times (lecture K14).
 
     >>> [len(test) for _, test in monte_carlo(10, 3, held_out=0.3, rng=0)]
     [3, 3, 3]
@@ -206,7 +206,7 @@ def leave_one_out(K: Any, t: Any, *, ridges: Any) -> RidgePath:
     r"""Exact leave-one-out for every ridge from one eigendecomposition $K = Q \operatorname{diag}(w)\, Q^\top$.
 
     With $G = (K + \text{ridge}\, I)^{-1}$ and $a = G t$, the residual of point i when it is left out is $a_i / G_{ii}$.
-    For all ridges $a = Q\,\frac{Q^\top t}{w + \text{ridge}}$ and $G_{ii} = \sum_j \frac{Q_{ij}^2}{w_j + \text{ridge}}$.
+    For each ridge $a = Q\,\frac{Q^\top t}{w + \text{ridge}}$ and $G_{ii} = \sum_j \frac{Q_{ij}^2}{w_j + \text{ridge}}$.
 
     >>> leave_one_out(np.eye(2), [1.0, 2.0], ridges=[1.0, 3.0]).residuals
     array([[1., 1.],
@@ -257,8 +257,8 @@ def choose_kernel(kernels: Sequence[Kernel], X: Any, t: Any, *, ridges: Any) -> 
 def alignment_weights(grams: Sequence[Any], t: Any) -> Array:
     r"""Learn weights $\mu_m \ge 0$ of several kernels: those that align $\sum_m \mu_m K_m$ best with $t t^\top$.
 
-    Multiple kernel learning in its simplest form (lecture K12; Cortes, Mohri & Rostamizadeh 2012). On centred,
-    length-one Gram matrices, maximising the alignment over $\mu \ge 0$ is a non-negative least squares problem. The
+    Multiple kernel learning in its simplest form (lecture K12; Cortes, Mohri & Rostamizadeh 2012). On centred
+    Gram matrices of norm one, maximising the alignment over $\mu \ge 0$ is a non-negative least squares problem. The
     weights refer to the matrices as given and are scaled to sum to 1.
 
     >>> t = np.array([1.0, 1.0, -1.0, -1.0])

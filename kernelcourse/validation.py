@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 class KernelCourseWarning(UserWarning):
-    """A computation had to take another path; the message says which and why."""
+    """A result is less accurate than requested, or had to be computed in another way; the message says why."""
 
 
 def warn(message: str) -> None:
@@ -37,7 +37,7 @@ def numeric(values: ArrayLike, name: str) -> Array:
     if values is None:
         raise TypeError(f"{name} must hold numbers, got None")
     if np.ma.isMaskedArray(values):
-        raise TypeError(f"{name} is a masked array, and the mask would be lost: fill it or leave those points out")
+        raise TypeError(f"{name} is a masked array, and the mask would be lost: fill it or leave the masked points out")
     try:
         raw = np.asarray(values)
     except ValueError as error:  # ragged nested lists
@@ -69,7 +69,7 @@ def rows(X: Any) -> Any:
 
 
 def objects(X: Any, name: str) -> Any:
-    """`X` as a list or an array of at least one object."""
+    """`X` as a sequence of at least one object."""
     X = rows(X)
     one = isinstance(X, (str, bytes, Set, Mapping)) or not hasattr(X, "__len__")
     if one or (isinstance(X, np.ndarray) and X.ndim == 0):

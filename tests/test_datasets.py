@@ -323,7 +323,7 @@ def test_chimeras_say_that_they_are_simulated():
 
 @pytest.mark.parametrize("bad", [["1231"], ["12312314"], [12312312]])
 def test_bad_sequences_are_refused(bad):
-    with pytest.raises(ValueError, match="eight letters"):
+    with pytest.raises(ValueError, match="eight digits"):
         p450_chimeras(3, rng=0).truth(bad)
 
 

@@ -28,7 +28,7 @@ CACHE = 6 * 2**20  # bytes of the processor's cache that a block of rows may tak
 def nearest_points(X: Array, Z: Array, kappa: int, metric: str) -> NDArray[np.intp]:
     """A tree or matrix products find all candidates, allowing for rounding; exact distances decide among these few.
 
-    Other metrics in slabs of rows.
+    For other metrics, all distances are computed, in slabs of rows.
     """
     if metric != "euclidean":
         from scipy.spatial.distance import cdist

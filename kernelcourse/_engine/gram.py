@@ -1,7 +1,7 @@
 """Fast twins of the kernels' formulas: matrices filled tile by tile in threads, a Gram matrix by one triangle.
 
 A tile stays in the processor's cache for all operations on it. What is computed above the diagonal is copied below
-it, so no entry is computed twice, and the Gram matrix is symmetric to the last digit.
+it, so few entries are computed twice, and the Gram matrix is symmetric to the last digit.
 """
 
 from collections.abc import Callable, Mapping, Sequence

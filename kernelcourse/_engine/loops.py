@@ -66,7 +66,7 @@ def exp_in_place(x, n, factor):
         p = (C11 * r + C10) * r2 + (C9 * r + C8)
         p = p * r4 + ((C7 * r + C6) * r2 + (C5 * r + C4))
         p = p * r4 + ((C3 * r + 0.5) * r2 + (r + 1.0))
-        # into the exponent
+        # add k to the exponent of p
         x[j] = np.int64(np.float64(p).view(np.int64) + (np.float64(t).view(np.int64) << 52)).view(np.float64)
 
 

@@ -168,7 +168,7 @@ def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point,
 
 
 def _steps(dual: Dual, point: Point, loops: Loops, tol: float, most: int) -> tuple[Array, Array, int, bool]:
-    """Take cheap steps until no violation exceeds `tol`; return the coefficients, Kc, the steps, and if it converged.
+    """Take cheap steps until no violation exceeds `tol`; return the coefficients, Kc, the steps, and whether it ended.
 
     From time to time, coefficients at a bound without a KKT violation are left out, because a smaller copy of K is read
     faster. The next certificate shows which were left out too early.
@@ -242,7 +242,7 @@ def _single_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Arra
 
 
 def _pair_steps(K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array, steps: int, tol: float = 0.0) -> int:
-    r"""Move the pair that `svm.take_best_step` moves, keeping $r = y - Kc$; return the steps."""
+    r"""Move the pair that `svm.take_best_step` moves, keeping $r = y - Kc$; return the number of steps."""
     floor = max(1e-12 * diag.max(), TINY)  # two identical points have curvature 0
     up = np.where(c < hi, 0.0, -np.inf)  # a summand that excludes what cannot go up
     down = np.where(c > lo, 1.0, 0.0)  # a factor that excludes what cannot go down
@@ -384,7 +384,7 @@ def _barrier_direction(
 
 
 def _longest(room: Array, z: Array, d_room: Array, d_z: Array) -> float:
-    """The longest step, at most 1, that leaves room and z nonnegative."""
+    """The longest step, at most 1, that leaves room and z non-negative."""
     return 1 / max(1.0, np.max(-d_room / room), np.max(-d_z / z))
 
 

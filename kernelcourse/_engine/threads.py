@@ -1,7 +1,7 @@
 """Compiled loops and threads: whether a job is worth them, and how it is divided.
 
-Both change the speed, never an answer. `KERNELCOURSE_FAST=0` in the environment turns the compiled loops off; an
-installation without numba has none (`pip install kernelcourse[fast]`).
+Both change the speed, and an answer only within its tolerance in `kernelcourse.seam`. `KERNELCOURSE_FAST=0` in the
+environment turns the compiled loops off; without numba there are none (`pip install kernelcourse[fast]`).
 """
 
 import os
@@ -35,8 +35,8 @@ WORTH_A_THREAD = 2**18  # entries: a few tenths of a millisecond, the time it ta
 def compiled(work: float) -> Loops:
     """The compiled loops for a job of `work` elementary steps; None if plain numpy should do it.
 
-    Loading them takes most of a second, and compiling them for the first time many. So they are loaded once all jobs
-    together have `WORTH_WAITING` steps. From then on, smaller jobs use them too.
+    Loading them takes most of a second, and compiling them for the first time many. So they are loaded once the
+    jobs of at least `WORTH_COMPILING` steps add up to `WORTH_WAITING`. From then on, smaller jobs use them too.
     """
     global _done
     if os.environ.get("KERNELCOURSE_FAST") == "0":
@@ -50,7 +50,7 @@ def compiled(work: float) -> Loops:
 
 
 def ready(work: float) -> Loops:
-    """The compiled loops for a part of a job, if they are already compiled."""
+    """The compiled loops for a part of a job, if they are already loaded."""
     return compiled(work) if _loops.cache_info().currsize > 0 else None
 
 

@@ -29,10 +29,10 @@ __all__ = [
 
 
 class LogisticFit(NamedTuple):
-    """The result of `logistic_newton`, and how close it is to the minimum."""
+    """The result of `logistic_newton` or `logistic_newton_cg`, and how close it is to the minimum."""
 
     a: Array  # dual weights, (n,)
-    iterations: int  # Newton steps
+    iterations: int  # Newton steps, or products with K
     gradient_norm: float  # largest entry of |s(Ka) - y + ridge a|
     objective: float
 
@@ -132,7 +132,7 @@ def logistic_sgd_by_the_book(
     $$a_i \leftarrow a_i + \text{step}\,\big(y_i - s((Ka)_i) - \text{ridge}\, a_i\big).$$
 
     The functional gradient is a sum over the points, and a step uses its $i$-th term. With `ridge > 0` all terms vanish
-    together at the minimum, so a constant step still converges. The points are drawn in advance, as
+    together at the minimum, so a small constant step still converges. The points are drawn in advance, as
     `rng.integers(n, size=steps)`, so that `logistic_sgd` visits the same ones.
 
     >>> logistic_sgd_by_the_book(np.eye(1), [1], step=2.0, steps=1, rng=0)
@@ -258,5 +258,5 @@ def _stable_step(step: float, ridge: float) -> float:
     """`step` as a positive number, small enough that the penalty alone shrinks the weights."""
     step = real(step, "step", above=0)
     if step * ridge >= 2:
-        raise ValueError(f"step must be < 2 / ridge = {2 / ridge:g}, got {step:g}: the penalty alone would diverge")
+        raise ValueError(f"step must be < 2 / ridge = {2 / ridge:g}, got {step:g}: the penalty alone makes it diverge")
     return step

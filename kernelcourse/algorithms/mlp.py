@@ -52,7 +52,7 @@ class Activation(NamedTuple):
 
     function: Callable[[Array], Array]
     derivative: Callable[[Array], Array]  # as a function of h = function(z), not of z
-    gain: float  # new weights have variance gain / inputs, which keeps all layers' outputs the same size
+    gain: float  # new weights have variance gain / inputs, which keeps all layers' outputs at about the same size
 
 
 ACTIVATIONS: dict[str, Activation] = {
@@ -101,7 +101,7 @@ class Network:
 
 
 def init_network(sizes: Sequence[int], *, rng: np.random.Generator | int | None, activation: str = "tanh") -> Network:
-    """A network with `sizes = (inputs, hidden, ..., outputs)`, Gaussian weights of variance gain / inputs, no biases.
+    """A network with `sizes = (inputs, hidden, ..., outputs)`, Gaussian weights of variance gain / inputs, biases 0.
 
     >>> init_network((2, 3, 1), rng=0).sizes
     (2, 3, 1)

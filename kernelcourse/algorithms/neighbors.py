@@ -105,7 +105,7 @@ def kernel_neighbors(
     if y.ndim != 1:
         raise ValueError(f"y must be 1-D, got shape {y.shape}")
     same_length(y, "y", D.shape[1])
-    # For a radial kernel, the nearest point has the largest k. In k(x, x) - k a tiny k would be lost to rounding.
+    # If all k(x_j, x_j) are equal, the nearest point has the largest k. In D, a tiny k would be lost to rounding.
     return vote(y[nearest(-numeric(K_test, "K_test") if np.ptp(k_train) == 0 else D, kappa)])
 
 

@@ -47,7 +47,7 @@ def zero_of_gradient(
     weights: Callable[[Array], Array] = lambda x: x,
     name: str | None = None,
 ) -> tuple[Array, int, float]:
-    """A zero of `gradient` at the ridge, the number of steps, and the largest entry of the gradient that is left.
+    """A zero of `gradient` at this ridge, the number of steps, and the largest entry of the gradient that is left.
 
     The ridge is lowered tenfold at a time from about `scale`, and each solution is the next start. The steps decrease
     the gradient's norm, not the objective: close to the minimum the objective no longer changes in its last digit while
@@ -81,7 +81,7 @@ def zero_of_gradient(
     if name is not None and norm > tol:
         warn(
             f"{name} stopped after {iterations} iterations with gradient norm {norm:.1e} > tol={tol:g}; "
-            f"a ridge larger than {ridge:g}, a larger tol or more max_iterations would let it finish"
+            f"a ridge larger than {ridge:g}, a larger tol or a larger max_iterations would let it finish"
         )
     return x, iterations, norm
 

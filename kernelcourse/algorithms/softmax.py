@@ -178,7 +178,7 @@ def _indicators(labels: ArrayLike, n: int, n_classes: int | None) -> Array:
         found = np.unique(values)
         n_classes = len(found)
         if not np.array_equal(found, np.arange(n_classes)):
-            raise ValueError(f"labels must be 0, 1, ..., k - 1 and each must occur, got {found[:5]}: state n_classes?")
+            raise ValueError(f"labels must be 0, 1, ..., k - 1 and each must occur, got {found[:5]}: pass n_classes?")
     return one_hot(values, n_classes)
 
 

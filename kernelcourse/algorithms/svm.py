@@ -255,7 +255,7 @@ def svm_sgd(K: ArrayLike, y: ArrayLike, *, lam: float, steps: int, rng: Any = No
 
 @definition
 def hits_and_totals(K: Array, y: Array, order: NDArray[np.intp], lam: float) -> tuple[Array, Array]:
-    """The number of hits of each point, visited in this order, and the number of iterates with each hit, added up."""
+    """How often each point, visited in this order, was a hit, and how many iterates contain its hits, added up."""
     hits, total, f = np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y))  # f is 2 lam t times the iterate's
     for t, i in enumerate(order.tolist(), start=1):
         if y[i] * f[i] < 2 * lam * max(t - 1, 1):
@@ -276,7 +276,7 @@ class Dual(NamedTuple):
     y: Array
     lo: Array
     hi: Array
-    diag: Array  # of K, with 0 raised to TINY, so that a step divided by it runs straight to a bound
+    diag: Array  # of K, but at least TINY: a step divided by TINY runs straight to a bound
     offset: bool
 
 
@@ -294,12 +294,12 @@ TINY = 1e-200
 
 
 def dual_problem(K: Array, y: Array, lam: float, *, offset: bool) -> Dual:
-    """The dual of the SVM; refuses a K with a negative diagonal, and a C beyond floating point."""
+    """The dual of the SVM; refuses a K with a negative diagonal, and a C above 1e150."""
     C, diag = C_from_lam(lam, n=len(y)), np.diag(K)
     if diag.min() < 0:
         refuse_indefinite(K, SLACK * np.abs(diag).max())
     if C > 1e150:
-        raise ValueError(f"lam is too small: C = 1 / (2 n lam) = {C:g} is too large for a float, got lam={lam!r}")
+        raise ValueError(f"lam is too small: C = 1 / (2 n lam) = {C:g} exceeds 1e150, got lam={lam!r}")
     return Dual(K, y, np.minimum(0.0, C * y), np.maximum(0.0, C * y), np.maximum(diag, TINY), offset)
 
 

@@ -48,7 +48,7 @@ def _chimera_stability(sequences: Sequence[str]) -> Array:
         raise TypeError(f"sequences must be a list of strings, got the string {sequences!r}")
     for sequence in sequences:
         if not isinstance(sequence, str) or len(sequence) != len(BLOCK_EFFECTS) or not set(sequence) <= set("123"):
-            raise ValueError(f"a sequence must be eight letters, each '1', '2' or '3', got {sequence!r}")
+            raise ValueError(f"a sequence must be eight digits, each '1', '2' or '3', got {sequence!r}")
     parent = np.array([[int(block) - 1 for block in sequence] for sequence in sequences], dtype=int).reshape(-1, 8)
     additive = BLOCK_EFFECTS[np.arange(8), parent].sum(axis=1)
     lost = sum(loss * (parent[:, i] != parent[:, j]) for (i, j), loss in CONTACT_LOSSES.items())
@@ -58,8 +58,8 @@ def _chimera_stability(sequences: Sequence[str]) -> Array:
 def p450_chimeras(n: int | None = None, *, noise: float = 1.0, rng: Seed = None) -> Chimeras:
     r"""Simulate the thermostability of chimeras of three parent proteins in eight blocks (K11).
 
-    A chimera such as '21311332' takes its first block from parent 2, its second from parent 1, and so on: 3^8 = 6561
-    in all. **The numbers are simulated**, not measured; only the design is that of the P450 study. The stability is
+    A chimera such as '21311332' takes its first block from parent 2, its second from parent 1, and so on; there
+    are 3^8 = 6561. **The numbers are simulated**, not measured; only the design is the P450 study's. The stability is
 
     $$t = 55 + \sum_b e_b(s_b) - \sum_{(b, c)} \ell_{bc}\, [s_b \ne s_c] + \text{noise} \cdot \varepsilon$$
 
@@ -94,10 +94,10 @@ EXPECTED = (
 
 
 def read_chimeras(path: str | PathLike[str]) -> Chimeras:
-    """Read a published table of measured chimeras, such as those of the P450 study, in the format of `p450_chimeras`.
+    """Read a published table of measured chimeras, such as that of the P450 study, as `Chimeras`.
 
     One row per protein: eight digits or letters that name the parent of each block, the measured T50 in degrees
-    Celsius, and optionally the word train or test. Columns are separated by commas, tabs or blanks;
+    Celsius, and optionally the word train or test. Columns are separated by commas, tabs or spaces;
     the first line may be a header.
 
     >>> import tempfile

@@ -1,8 +1,8 @@
 """Generated data sets: small, seeded by `rng`, never downloaded.
 
 Every function returns a named tuple. Points are rows of a float array `X`, targets a float vector `t`, labels an
-integer vector `y`: -1 and +1 where there are two classes, 0, 1, 2, ... where there are more. Class sizes are as equal
-as n allows, and the order is random. Where the law behind the data is known, the tuple carries it too.
+integer vector `y`: -1 and +1 for two classes, 0, 1, 2, ... for more. Class sizes are as equal as n allows, and the
+order is random. If the law behind the data is known, the tuple carries it too. In formulas, ε is standard normal.
 """
 
 from __future__ import annotations
@@ -112,11 +112,11 @@ def _wiggle(X: ArrayLike) -> Array:
 
 
 def trend_and_wiggle(n: int, *, noise: float = 0.1, rng: Seed = None) -> TrendAndWiggle:
-    r"""Draw a straight line through the origin with a local wiggle on it, for semi-parametric regression (K10).
+    r"""Draw n points from a straight line with a local wiggle on it, for semi-parametric regression (K10).
 
     $$t = \tfrac12 x + \sin(3x)\, e^{-x^2/8} + \text{noise} \cdot \varepsilon$$
 
-    The points lie in [-5, 5] except for a gap in the middle of the wiggle; `beyond` is where a fit has to extrapolate.
+    The points lie in [-5, 5] except for a gap within the wiggle; `beyond` is where a fit has to extrapolate.
 
     >>> data = trend_and_wiggle(40, rng=0)
     >>> data.X.shape, data.gap, data.beyond
@@ -189,7 +189,7 @@ def xor(n: int, *, noise: float = 0.3, rng: Seed = None) -> Labelled:
 
 
 def checkerboard(n: int, *, cells: int = 4, rng: Seed = None) -> Labelled:
-    r"""Draw points uniformly on a board of cells x cells unit squares: -1 on the corner square at the origin.
+    r"""Draw points on a board of cells x cells unit squares, uniformly in each class: -1 on the square at the origin.
 
     The labels carry no noise: $y = +1$ exactly where $\lfloor x_1 \rfloor + \lfloor x_2 \rfloor$ is odd.
 

@@ -224,7 +224,7 @@ def load_splice_sites() -> Measured:
 
 
 def load_scipy_summaries() -> Measured:
-    """The opening words of SciPy's documentation of 294 functions, 42 from each of seven modules.
+    """The opening words of SciPy's documentation of 294 functions and classes, 42 from each of seven modules.
 
     >>> summaries = load_scipy_summaries()
     >>> len(summaries.X), summaries.classes

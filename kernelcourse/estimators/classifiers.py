@@ -22,7 +22,7 @@ __all__ = [
     "SoftmaxRegression",
 ]  # fmt: skip
 
-ONE_MORE_FEATURE = ("none", "penalised")  # for methods in which a free constant has no meaning, or no algorithm
+ONE_MORE_FEATURE = ("none", "penalised")  # for methods in which a free constant has no meaning or no algorithm
 
 
 def _with_ones(X: Array, offset: str) -> Array:

@@ -143,7 +143,7 @@ def count_matrix(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashabl
 
 
 def hashables(items: Iterable[Any]) -> tuple[Hashable, ...]:
-    """The items as plain Python values that can be told apart; NaN and lists cannot."""
+    """The items as plain Python values that can be counted; NaN and unhashable items are refused."""
     items = tuple(items)
     if set(map(type, items)) <= {str, int}:  # the fast path: there may be many
         return items

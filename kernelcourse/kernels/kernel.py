@@ -51,7 +51,7 @@ class Kernel(metaclass=ABCMeta):
     r"""A symmetric positive semidefinite function $k(x, x') = \phi(x)^\top \phi(x')$ (lecture B, eq. 1).
 
     `k(X)` is the Gram matrix of the points X, `k(X, Z)` the matrix of all $k(x_i, z_j)$, `k.diag(X)` the values
-    $k(x_i, x_i)$ without the matrix, `k.features(X)` the rows $\phi(x_i)^\top$ where they are finite.
+    $k(x_i, x_i)$ without the matrix, `k.features(X)` the rows $\phi(x_i)^\top$ if there are finitely many features.
 
     A new kernel is a frozen dataclass with its parameters as fields and one method, `formula`. For points that are
     rows of numbers it is a `VectorKernel`, for objects whose parts can be counted a `CountKernel`.
@@ -78,7 +78,7 @@ class Kernel(metaclass=ABCMeta):
             return self._vouched(self.formula(P, Q))
 
     def times(self, X: Any, Z: Any, a: Any, *, entries: int = 2**20) -> Array:
-        r"""$k(X, Z)\, a$ for a vector, or several in columns: `k(X, Z) @ a` without ever forming k(X, Z).
+        r"""$k(X, Z)\, a$ for a vector, or several in columns: `k(X, Z) @ a` in blocks of rows.
 
         At most `entries` kernel values, or one row of them, are in memory at a time.
 
@@ -189,7 +189,7 @@ class Kernel(metaclass=ABCMeta):
     def parameters(self) -> dict[str, Any]:
         """The parameters by name.
 
-        A name in an inner kernel begins with the path to it, on which the parts of sums and products are numbered.
+        Those of an inner kernel begin with the path to it; the parts of sums and products are numbered.
 
         >>> from kernelcourse import Gaussian, Linear
         >>> (0.5 * Gaussian(2.0) + Linear()).parameters()

@@ -31,8 +31,8 @@ def apply(function: Callable[..., Any], X: Any, name: str) -> Any:
                         return every
                 if mixed:
                     raise ValueError(
-                        f"{name} gives a point one value alone and another among other points, but it must depend "
-                        f"on that point alone: compute a mean or a scale beforehand, outside {name}"
+                        f"{name} gives a point one value by itself and another among other points, but it must depend "
+                        f"on that point only: compute a mean or a scale beforehand, outside {name}"
                     )
         X = X.copy()
     values = [function(x) for x in X]

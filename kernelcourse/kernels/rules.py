@@ -2,7 +2,7 @@
 
 Each rule is a class that carries its own proof: `formula` combines the values of the kernels, `feature_rows` combines
 their feature maps, and the tests compare the two. A rule prepares the points for its parts and then calls
-their formulas. So each function is applied once and each object is parsed once, however deep the expression is.
+their formulas. So no map is applied twice, and no kernel parses an object twice, however deep the expression is.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class _Commutative(Rule):
         _set(self, parts=tuple(self.parts))
         super().__post_init__()
         if len(self.parts) < 2:
-            raise ValueError(f"a {type(self).__name__} has at least two parts, got {len(self.parts)}")
+            raise ValueError(f"a {type(self).__name__} needs at least two parts, got {len(self.parts)}")
 
     @classmethod
     def of(cls, *kernels: Kernel) -> Kernel:

@@ -52,10 +52,10 @@ def _few(alphabet: Sequence[Hashable], size: int) -> Sequence[Hashable]:
 
 @dataclass(frozen=True)
 class Spectrum(CountKernel):
-    r"""$k(s, t) = \sum_{u \in \mathcal A^p} \#_u(s)\, \#_u(t)$, over all substrings u of length p (B16).
+    r"""$k(s, t) = \sum_{u \in \mathcal A^p} \#_u(s)\, \#_u(t)$, over all substrings u of length p = `size` (B16).
 
     `alphabet` lists all symbols that may occur, and thereby fixes the features: one for each of the $|\mathcal A|^p$
-    strings of that length, in alphabetical order. A string shorter than p has no such substring, so k is 0.
+    strings of that length, in the alphabet's order. A string shorter than p has no such substring, so k is 0.
 
     >>> Spectrum(2)(["banana"], ["bandana", "cab"])  # ba, an, na: 1, 2, 2 times in banana
     array([[7., 0.]])
@@ -82,7 +82,7 @@ class Spectrum(CountKernel):
 
 @dataclass(frozen=True)
 class Subsequence(ObjectKernel):
-    r"""$k(s, t) = \sum_{u \in \mathcal A^p} \phi_u(s)\, \phi_u(t)$, over all subsequences u of length p (B16).
+    r"""$k(s, t) = \sum_{u \in \mathcal A^p} \phi_u(s)\, \phi_u(t)$, over all subsequences u of length p = `size` (B16).
 
     Their symbols need not be adjacent, but gaps are penalised: each subsequence gets a factor `decay`, $\lambda$, for
     every place from its first symbol to its last,
@@ -203,7 +203,7 @@ class Aligned(CountKernel):
 
     def formula(self, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
         if len(X[0]) != len(Z[0]):
-            raise ValueError(f"X has sequences of {len(X[0])} symbols, but Z of {len(Z[0])}")
+            raise ValueError(f"X has sequences of {len(X[0])} symbols, but Z has sequences of {len(Z[0])}")
         return super().formula(X, Z)
 
     def feature_rows(self, X: Sequence[Mapping[Any, float]]) -> Array:

@@ -91,7 +91,7 @@ class TfIdf(CountKernel):
 
     @classmethod
     def fit(cls, documents: Sequence[str]) -> TfIdf:
-        """The kernel with the weights that these documents give."""
+        """The kernel with the weights computed from these documents."""
         bags = BagOfWords().prepare(documents, "documents")
         holding = Counter(word for bag in bags for word in bag)
         if not holding:

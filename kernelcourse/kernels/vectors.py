@@ -73,7 +73,7 @@ class Linear(VectorKernel):
 
 @dataclass(frozen=True, repr=False)
 class Bilinear(VectorKernel):
-    r"""$k(x, x') = x^\top A\, x'$ with A symmetric positive semidefinite (Bishop 6.20); features $A^{1/2} x$.
+    r"""$k(x, x') = x^\top A\, x'$ with A symmetric positive semidefinite (Bishop 6.20); features $A^{1/2} x$, rotated.
 
     >>> Bilinear([[2.0, 0.0], [0.0, 1.0]])([[1.0, 1.0]])
     array([[3.]])
@@ -308,7 +308,7 @@ class Matern(Stationary):
             from scipy.special import gammaln, kve
         except ImportError as error:
             raise ImportError(f"{self!r} needs scipy; without it nu must be 1/2, 3/2, 5/2, ...") from error
-        near = s < (1.0 if self.nu > 20 else 1e-8)  # there the formula tends to 0 * inf
+        near = s < (1.0 if self.nu > 20 else 1e-8 if self.nu >= 1 else 1e-300)  # there the formula tends to 0 * inf
         far = np.where(near, 1.0, s)  # kve is K_nu(s) * exp(s)
         log_k = (1 - self.nu) * np.log(2) - gammaln(self.nu) + self.nu * np.log(far) + np.log(kve(self.nu, far)) - far
         return np.where(near, self._near(s), np.exp(np.minimum(log_k, 0)))
@@ -321,7 +321,7 @@ class Matern(Stationary):
         return [above * factorial(2 * p - j) * 2**j / (below * factorial(p - j) * factorial(j)) for j in range(p + 1)]
 
     def _near(self, s: Array) -> Array:
-        r"""The series at 0, $\sum_j \frac{(-s^2/4)^j}{j!\,(\nu - 1) \cdots (\nu - j)}$, exact up to $O(s^{2\nu})$."""
+        r"""The series at 0, $\sum_j \frac{(-s^2/4)^j}{j!\,(\nu - 1) \cdots (\nu - j)}$: here a few terms suffice."""
         term, k = np.ones_like(s), np.ones_like(s)
         for j in range(1, min(int(self.nu), 10)):
             term = term * np.minimum(s, 1.0) ** 2 / (-4 * j * (self.nu - j))
@@ -402,7 +402,7 @@ class Falling(NamedTuple):
 
 
 def falling(kernel: Any) -> Falling | None:
-    """A distance such that k falls as it grows, if there is one: then the nearest points are nearest in feature space.
+    """A distance such that k falls as it grows, if one is known: the nearest points are then nearest in feature space.
 
     Where kernel values underflow, they no longer tell far points apart, but distances do. Subclasses are not
     recognised, because they may compute anything.

@@ -17,7 +17,7 @@ from ..validation import signs, vector
 from .blocks import Shapes, sum_over_blocks
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-_FAN_IN = 8  # partial sums that one task adds
+_FAN_IN = 8  # how many partial sums one task adds
 
 
 def is_dask(values: Any) -> bool:

@@ -1,7 +1,7 @@
 r"""Estimators for many points: fit and predict with m features in blocks of rows, on numpy and on dask arrays.
 
-Each takes the parameters of its exact counterpart in `kernelcourse.estimators`, and m. `m=None` means 1000 features,
-or n landmarks if there are fewer points. How many are enough? Under the usual assumptions, about $\sqrt n \log n$
+Each takes the kernel and penalty of its exact counterpart in `kernelcourse.estimators`, and m, but no offset. `m=None`
+means 1000 features, or n landmarks if n < 1000. How many are enough? Under the usual assumptions, $O(\sqrt n \log n)$
 landmarks keep the statistical accuracy of exact kernel ridge regression (Rudi, Carratino and Rosasco 2017).
 
 A `dask.array` for X (and y) stays where it is: fitting maps over its chunks, and predicting returns a dask array.
@@ -165,8 +165,8 @@ class Falkon(OnFeatures, Regressor):
     r"""`NystromRidge` by preconditioned conjugate gradients (Rudi, Carratino and Rosasco 2017): see `falkon`.
 
     It takes $O(nm)$ time for each of at most `iterations` passes over the points, where `NystromRidge` takes $O(nm^2)$
-    once, so it is the better choice for m in the thousands. The smaller ridge / n, the more iterations it needs; if
-    stopped early, it can be far from the solution, and warns. Fitted: `w_`, `features_`, `n_iter_`, `residuals_`.
+    once, so it is the better choice for m in the thousands. The smaller ridge / n, the more iterations it needs; it
+    warns if it stops with a relative residual above 0.01. Fitted: `w_`, `features_`, `n_iter_`, `residuals_`.
 
     >>> X = np.linspace(-3, 3, 200)[:, None]
     >>> Falkon(Gaussian(1.0), m=20, ridge=1e-3).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.9999
@@ -180,7 +180,7 @@ class Falkon(OnFeatures, Regressor):
     model = FALKON
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Make at most `iterations` passes over the points, fewer if the relative residual reaches `tol`."""
+        """Iterate at most `iterations` times, one pass over the points each, until the residual reaches `tol`."""
         (fit,) = self._fits(X, y, iterations=self.iterations, tol=self.tol)
         if fit.residuals and fit.residuals[-1] > 0.01:
             reached = f"{fit.iterations} iterations, with a relative residual of {fit.residuals[-1]:.2g}"

@@ -86,7 +86,7 @@ class LandmarkFeatures(FeatureMap):
 
 @dataclass(frozen=True, eq=False)
 class FourierFeatures(FeatureMap):
-    r"""$\phi(x) = \sqrt{2/m}\,(\cos \omega_1^\top x, \sin \omega_1^\top x, \dots)$ with m/2 frequencies.
+    r"""$\phi(x) = \sqrt{2/m}\,(\cos \omega_1^\top x, \dots, \sin \omega_1^\top x, \dots)$ with m/2 frequencies.
 
     If `random_fourier` draws the frequencies, inner products of these features are unbiased estimates of a stationary
     kernel (Rahimi and Recht 2007). `frequencies` has one column per frequency.
@@ -181,7 +181,7 @@ class GramError(NamedTuple):
     """How far an approximate Gram matrix is from the exact one, on a sample of the points."""
 
     relative: float  # Frobenius norm of the difference over that of K
-    largest: float  # largest entry of the difference
+    largest: float  # largest absolute entry of the difference
     points: int  # how many were sampled
 
 

@@ -172,7 +172,7 @@ def feature_logistic(
     ridge, most = real(ridge, "ridge", above=0), whole(max_passes, "max_passes", at_least=1)
     fit, enough = _newton(features, X, y, [(logistic_loss, tol)], ridge, most, memory)
     if not enough:
-        warn(f"feature_logistic stopped after {fit.passes} passes; a larger ridge or more max_passes would help")
+        warn(f"feature_logistic stopped after {fit.passes} passes; a larger ridge or max_passes would help")
     return fit
 
 
@@ -183,8 +183,8 @@ def feature_svm(
 
     $$\tfrac1n \sum_i \max(0, 1 - y_i f(x_i)) + \lambda\, w^\top P\, w, \qquad f = w^\top \phi.$$
 
-    Newton's method needs a curvature, so the hinge's kink is rounded off, over a width that shrinks to 0.001. Only the
-    points within that width of the margin enter the second derivative. Apart from `tol`, the objective ends at
+    Newton's method needs a curvature, so the hinge's kink is rounded off over $1 \pm h$, and h shrinks to 0.001. Only
+    points with $|y_i f(x_i) - 1| < h$ enter the second derivative. Apart from `tol`, the objective ends at
     most 0.00025 above the optimum of the hinge. Labels are -1 and +1.
 
     >>> from kernelcourse import LandmarkFeatures, Linear
@@ -196,7 +196,7 @@ def feature_svm(
     losses = [(partial(rounded_hinge, h=h), 1e-3) for h in (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)]
     fit, enough = _newton(features, X, y, [*losses, (partial(rounded_hinge, h=0.001), tol)], ridge, most, memory)
     if not enough:
-        warn(f"feature_svm stopped after {fit.passes} passes; a larger lam or more max_passes would help")
+        warn(f"feature_svm stopped after {fit.passes} passes; a larger lam or max_passes would help")
     return fit._replace(objective=fit.objective / len(X))
 
 

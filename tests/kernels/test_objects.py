@@ -403,7 +403,7 @@ def test_a_symbol_outside_the_alphabet_is_refused(k):
 def test_sequences_that_are_not_aligned_are_refused(k):
     with pytest.raises(ValueError, match=r"X\[0\] has 2 symbols and X\[2\] has 3"):
         k(["ab", "ba", "aba"])
-    with pytest.raises(ValueError, match="X has sequences of 2 symbols, but Z of 3"):
+    with pytest.raises(ValueError, match="X has sequences of 2 symbols, but Z has sequences of 3"):
         k(["ab"], ["aba"])
     with pytest.raises(ValueError, match=r"X\[1\]: the sequence is empty"):
         k(["a", ""])

@@ -68,6 +68,15 @@ def test_half_integers_have_a_closed_form(nu):
     assert is_psd(Matern(0.5, nu=nu)(line))
 
 
+@pytest.mark.parametrize("nu", [0.1, 0.3])
+def test_a_rough_matern_kernel_falls_at_once(nu):
+    r = np.array([1e-12, 1e-10, 5e-9, 1e-7])  # k is 1 - c r ** (2 nu) near 0
+    fallen = 1 - Matern(1.0, nu=nu)([[0.0]], r[:, None])[0]
+    np.testing.assert_allclose(
+        fallen / r ** (2 * nu), fallen[-1] / r[-1] ** (2 * nu), rtol=0.1, atol=1e-15 / r[0] ** (2 * nu)
+    )
+
+
 def test_without_scipy_a_matern_kernel_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.special", None)
     with engine("off"):
@@ -327,7 +336,7 @@ def test_a_norm_below_rounding_is_none():
     ],
 )
 def test_a_function_of_all_points_together_is_refused(map_of_all, rule):
-    with pytest.raises(ValueError, match="gives a point one value alone and another among other points"):
+    with pytest.raises(ValueError, match="gives a point one value by itself and another among other points"):
         rule(map_of_all)(X)
 
 
