@@ -1,8 +1,8 @@
 """Set or show the due date of an assignment, and extensions for individual students.
 
 Due dates are nbgrader's own, in the gradebook. Extensions are in extensions.csv in the course folder, because nbgrader
-can extend only what has been handed in. Extensions that were granted in nbgrader count as well. The next run of
-`kernelcourse grade` computes the penalties again; no submission is run again for it.
+can extend only what has been handed in. Extensions that were granted in nbgrader count for students without an entry
+there. The next run of `kernelcourse grade` computes the penalties again; no submission is run again for it.
 """
 
 from __future__ import annotations
