@@ -198,7 +198,7 @@ _WRONG_FORM = (
 )
 _EVERY_POINT = "Every one of your points is a landmark. Then nothing is lost, of course: leave at least one out."
 _SAME_POINT = (
-    "Two of your points are the same. A landmark represents its copies without loss, but that is cheating: take n "
+    "Two of your points are the same. A landmark represents its copies without loss, but that is too easy: take n "
     "different points."
 )
 _SINGULAR = (
@@ -313,7 +313,7 @@ PIECES = (
         [
             Mistake(
                 identity_for_penalty,
-                "This adds λ to the diagonal, as if the penalty were λ‖w‖². The squared norm of f = Σ w_j k(z_j, ·) "
+                "This adds λ to the diagonal, as if the penalty were ½λ‖w‖². The squared norm of f = Σ w_j k(z_j, ·) "
                 "is wᵀK_ZZ w, so λK_ZZ is added to K_ZX K_XZ.",
             ),
             Mistake(

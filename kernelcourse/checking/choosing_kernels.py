@@ -265,13 +265,12 @@ _WRONG_FORM = (
     "-1000 and 1000."
 )
 _SAME_CHOICE = (
-    "On your data, the training error and the leave-one-out error choose the same width. Without noise, a small "
-    "training "
-    "error does not mislead. What can a narrow kernel learn by heart that a neighbouring point does not confirm?"
+    "On your data, the training error and the leave-one-out error choose the same width. Without noise, "
+    "the two often agree. What can a narrow kernel learn by heart that a neighbouring point does not confirm?"
 )
 _TOO_CLOSE = (
     "The two errors choose different widths, but the difference is small: the leave-one-out error of the width with "
-    "the smallest training error is less than twice the best. Less noise on a smooth curve makes the difference larger."
+    "the smallest training error is less than twice the best. Less noise on a smooth curve can make the ratio larger."
 )
 
 
@@ -377,8 +376,8 @@ PIECES = (
         [
             Mistake(
                 first_of_equals,
-                "Of several equal means, this takes the first, the narrowest kernel. Among equals the smoothest wins: "
-                "the largest sigma, and for that sigma the largest ridge.",
+                "Of several equal means, this takes the first, which has the narrowest kernel. Among equals the "
+                "smoothest wins: the largest sigma, and for that sigma the largest ridge.",
             ),
             Mistake(
                 luckiest_fold,
@@ -388,8 +387,7 @@ PIECES = (
             Mistake(
                 one_after_the_other,
                 "This chooses the width by the mean over all ridges, and the ridge by the mean over all widths. The "
-                "two depend on each other, as a wide kernel goes with a small ridge: look for the smallest entry of "
-                "the table.",
+                "best ridge depends on the width, so look for the smallest entry of the whole table.",
             ),
         ],
     ),

@@ -413,8 +413,8 @@ def last_string_missing(s, t, p):
 # Piece 8: the claim that a k1 + b k2 is a kernel for any constants a and b (lecture H)
 
 _WRONG_FORM = (
-    "Return two things: X, your points as the rows of an (n, d) array, and y, a vector with a number for each point. "
-    "All entries must be finite."
+    "Return two things: X, your points (at most 1000) as the rows of an (n, d) array, and y, a vector with a number "
+    "for each point. All entries must be finite."
 )
 _ALREADY_ON_ONE_POINT = (
     "One of your points has k(x, x) = 1 − ‖x‖²/100 < 0. That breaks the claim, but it is the easy way; here all points "
@@ -576,8 +576,8 @@ PIECES = (
         [
             Mistake(
                 on_the_rows_only,
-                "This multiplies row n by f(x_n) and leaves the columns alone; the result is not symmetric. Rule "
-                "(6.14) is f(x) k₁(x, x′) f(x′): column m gets f(x_m).",
+                "This multiplies row n by f(x_n) and leaves the columns alone; in general the result is not "
+                "symmetric. Rule (6.14) is f(x) k₁(x, x′) f(x′): column m gets f(x_m).",
             ),
             Mistake(
                 summed_up,
@@ -672,13 +672,13 @@ PIECES = (
             ),
             Mistake(
                 day_as_angle,
-                "This takes the day itself for the angle, so a year has 58 turns. One turn per year is the angle 2π · "
-                "day/365.",
+                "This takes the day itself for the angle, so a year has about 58 turns. One turn per year is the angle "
+                "2π · day/365.",
             ),
             Mistake(
                 cosine_alone,
-                "This keeps the cosine alone, for which a day in spring and one in autumn coincide. A point on the "
-                "circle needs both coordinates, V(day) = (cos, sin).",
+                "This keeps the cosine alone, for which every day in spring coincides with one in autumn. A point on "
+                "the circle needs both coordinates, V(day) = (cos, sin).",
             ),
         ],
         tolerance=1e-8,
@@ -703,8 +703,8 @@ PIECES = (
             ),
             Mistake(
                 matrix_product,
-                "This multiplies the two Gram matrices as matrices (@), which sums over plants; the result is not "
-                "even symmetric. Rule (6.22) multiplies the values of each pair: *.",
+                "This multiplies the two Gram matrices as matrices (@), which sums over plants; in general the "
+                "result is not even symmetric. Rule (6.22) multiplies the values of each pair: *.",
             ),
         ],
     ),
@@ -717,7 +717,7 @@ PIECES = (
             Mistake(
                 one_feature_an_element,
                 "This has one feature for each element; the inner product is |A ∩ B|. The kernel 2^|A∩B| counts shared "
-                "subsets, so it takes a feature for each of the 2^u subsets; see eq. (18).",
+                "subsets, so it takes a feature for each of the 2^N subsets; see eq. (18).",
             ),
             Mistake(
                 exactly_this_set,

@@ -353,8 +353,7 @@ _WRONG_FORM = (
 _SAME_POINTS = "Two of your points coincide. Choose three different ones, so that all distances count."
 _POSITIVE = (
     "For your y, the sum of y_n y_m k(x_n, x_m) is not negative. All distances are positive, so y needs entries of "
-    "both "
-    "signs to make the sum negative; an eigenvector for a negative eigenvalue is such a y."
+    "both signs to make the sum negative; an eigenvector for a negative eigenvalue is such a y."
 )
 
 
@@ -401,11 +400,11 @@ PIECES = (
             ),
             Mistake(
                 one_feature_short,
-                "This matches a sum that stops one power early. Degree M has M + 1 features: range(degree + 1).",
+                "This matches a sum that stops one power early. Degree p has p + 1 features: range(degree + 1).",
             ),
             Mistake(
                 power_of_the_sum,
-                "This matches (xz + 1)^M, the kernel of the same monomials with other weights in front. "
+                "This matches (xz + 1)^p, the kernel of the same monomials with other weights in front. "
                 "Here every feature has weight 1: sum the products of equal powers.",
             ),
         ],
@@ -438,8 +437,7 @@ PIECES = (
             Mistake(twice_the_gradient, "This is twice the gradient: the 1/2 of eq. (2) cancels the 2 of the square."),
             Mistake(
                 residual_reversed,
-                "This matches t − Φw where Φw − t belongs: the penalty pulls one way and the data push the other. "
-                "Differentiate the square again and watch the signs.",
+                "This matches t − Φw where Φw − t belongs. Differentiate the square again and watch the signs.",
             ),
         ],
     ),

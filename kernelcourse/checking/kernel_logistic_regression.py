@@ -343,9 +343,9 @@ PIECES = (
         [
             Mistake(
                 point_after_point,
-                "This updates the weights one after another, each with the new values of the earlier ones. That works "
-                "too, but batch gradient descent computes s(Ka) once for all points and then changes all of a: that is "
-                "one dual step.",
+                "This updates the weights one after another, each with the new values of the earlier ones. That is "
+                "another method. Batch gradient descent computes s(Ka) once for all points and then changes all of a: "
+                "that is one dual step.",
             ),
             Mistake(
                 predictions_never_renewed,
@@ -386,7 +386,7 @@ PIECES = (
             ),
             Mistake(
                 all_weights_shrunk,
-                "This shrinks all weights by λ in every step. Entry i of the dual step's bracket is "
+                "This multiplies all weights by 1 − ελ in every step. Entry i of the dual step's bracket is "
                 "y_i − s(q_i) − λa_i: a step touches a_i and no other weight; see eq. (4).",
             ),
         ],

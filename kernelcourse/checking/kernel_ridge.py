@@ -566,7 +566,7 @@ PIECES = (
             Mistake(
                 each_input_up_to_p,
                 "This counts 1 and the powers x_j, …, x_j^p of each input separately. The mixed terms, x₁x₂ and the "
-                "like, are missing, and most monomials are mixed.",
+                "like, are missing.",
             ),
         ],
         tolerance_reason="the answers are whole numbers below 1e8, which floats hold exactly",

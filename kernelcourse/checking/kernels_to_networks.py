@@ -108,7 +108,8 @@ _XOR_FORM = (
 )
 _XOR_TIE = (
     "At one of the corners the votes cancel to exactly 0, and the answer depends on what sign(0) is taken to be. Two "
-    "equal votes can always cancel; a third perceptron with the same output everywhere, w = (0, 0, 1), decides."
+    "votes of equal weight cancel where they disagree; a third perceptron with the same output everywhere, w = (0, 0, "
+    "1), decides."
 )
 _XOR_WRONG = (
     "At one of the corners the answer is not that of XOR. Build it from two questions: is at least one input +1? Is at "
@@ -404,13 +405,12 @@ PIECES = (
             Mistake(
                 derivative_forgotten,
                 "The gradients of W₂ and b₂ are right. On the way back through the hidden layer, the derivative of "
-                "tanh "
-                "is missing: δ₁ = (δ₂W₂ᵀ) ⊙ (1 − H²).",
+                "tanh is missing: δ₁ = (δ₂W₂ᵀ) ⊙ (1 − H²).",
             ),
             Mistake(
                 derivative_at_the_output,
                 "The gradients of W₂ and b₂ are right. For the hidden layer you took 1 − tanh²(H), but H is already "
-                "the tanh: its derivative is 1 − H².",
+                "the tanh: the derivative is 1 − H².",
             ),
         ],
         tolerance=1e-8,

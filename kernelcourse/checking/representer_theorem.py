@@ -370,7 +370,7 @@ PIECES = (
             ),
             Mistake(
                 sum_of_residuals,
-                "This matches a sum of the errors. Eq. (6) has 2/ℓ in front of the residuals: the risk is a mean.",
+                "This matches a sum of squared errors. Eq. (6) has 2/ℓ in front of the residuals: the risk is a mean.",
             ),
         ],
     ),

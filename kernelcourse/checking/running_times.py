@@ -274,8 +274,8 @@ PIECES = (
         [
             Mistake(
                 powers_of_d,
-                "This is d^p, the order of growth. It counts x₁x₂ twice and misses the lower degrees; the "
-                "exact number is the binomial coefficient 'd + p choose p'.",
+                "This is d^p, the order of growth. It counts x₁x₂ and x₂x₁ separately and misses the lower degrees; "
+                "the exact number is the binomial coefficient 'd + p choose p'.",
             ),
             Mistake(
                 only_degree_p,
@@ -311,13 +311,12 @@ PIECES = (
             Mistake(
                 primal_remembers_points,
                 "The primal count must not contain n: after training, w is known, and a prediction is one inner "
-                "product "
-                "of D entries, wᵀΦ(z).",
+                "product of D entries, wᵀΦ(z).",
             ),
             Mistake(
                 additions_forgotten,
-                "Each count is half of what it should be: an inner product of m entries takes m multiplications and m "
-                "additions, 2m operations by the first rule.",
+                "Each count is half of what it should be: an inner product of m entries takes m multiplications and "
+                "m − 1 additions, which the first rule rounds to 2m operations.",
             ),
         ],
     ),
@@ -396,14 +395,12 @@ PIECES = (
             Mistake(
                 every_point_every_time,
                 "This counts n evaluations for every check. A point that was never misclassified has a coefficient of "
-                "0 and "
-                "needs no evaluation: a check costs |L|, the length of the list at that moment.",
+                "0 and needs no evaluation: a check costs |L|, the length of the list at that moment.",
             ),
             Mistake(
                 repeats_on_the_list,
                 "Here a point that is misclassified again enters the list again and is evaluated again. Its kernel "
-                "value "
-                "is the same: keep each point once, and add y_i to its coefficient.",
+                "value is the same: keep each point once, and add y_i to its coefficient.",
             ),
         ],
     ),

@@ -227,12 +227,13 @@ _WRONG_FORM = (
 )
 _ONE_CLASS = "All your labels are equal. Take points of both classes, so that there is something to separate."
 _NONE_INSIDE = (
-    "Every support vector of your example lies on the margin, as the claim says. Add a point that stands in the way: "
-    "one that is closer to the boundary than the others, or on the wrong side of it. A larger λ also widens the margin."
+    "Every support vector of your example lies on the margin (to within 0.01), as the claim says. Add a point that "
+    "stands in the way: one that is closer to the boundary than the others, or on the wrong side of it. A larger λ "
+    "also widens the margin."
 )
 _NONE_ON_IT = (
-    "There is a support vector inside the margin, but none lies on it: λ is so large that no point reaches "
-    "y f(x) = 1. Lower λ until the well-behaved points reach it."
+    "There is a support vector inside the margin, but no point lies on it, with y f(x) = 1. Change λ, or move a "
+    "point, until one does; if y f(x) < 1 at every point, lower λ."
 )
 
 
@@ -318,8 +319,8 @@ PIECES = (
         [
             Mistake(
                 votes_without_labels,
-                "This matches the sign of Σ α_i k(x_i, x): all points vote for +1. In eq. (1) a point's vote carries "
-                "its label, α_i y_i k(x_i, x).",
+                "This matches the sign of Σ α_i k(x_i, x), as if every label were +1. In eq. (1) a point's vote "
+                "carries its label, α_i y_i k(x_i, x).",
             ),
             Mistake(
                 undecided,
@@ -379,7 +380,7 @@ PIECES = (
                 all_at_once,
                 "This computes all y_i f(x_i) once for a pass and then changes all α_i together. They should change "
                 "one after another: each step of eq. (4) uses the f that the earlier steps have produced. (Together "
-                "they overshoot.)",
+                "they can overshoot.)",
             ),
         ],
         tolerance_reason="a step never increases an error in f, so rounding errors of 1e-16 do not grow along the way",

@@ -90,7 +90,7 @@ def collect(course: Course, assignment: str, path: Path) -> tuple[list[str], lis
                 names, name = printable(" or ".join(entry.who)), printable(entry.name)
                 students = {student for one in entry.who if (student := people.find(one))}
                 if not students:
-                    lines.append(f"{names}: nobody on the roster has this name, or several do; {name} is left out")
+                    lines.append(f"{names}: no student on the roster has this name, or several do; {name} is left out")
                 for student in sorted(students):
                     if trouble := arrived[student].add(entry, archive):
                         lines.append(f"{student}: {name} {trouble}; it is left out")

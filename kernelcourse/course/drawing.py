@@ -20,7 +20,7 @@ _loading: list[ModuleType] = []
 
 
 class _Module(ModuleType):
-    """A module that is loaded when it is first used, which importing it is not."""
+    """A module that is loaded when it is first used; importing it does not load it."""
 
     def __getattribute__(self, name: str) -> Any:
         if name in ("__class__", "__name__", "__spec__", "__path__"):  # what an import asks for

@@ -1,4 +1,4 @@
-"""Fingerprints of changes to the reference, by which a check can name a mistake that nobody has catalogued.
+"""Fingerprints of changes to the reference, by which a check can name a mistake that is not in the catalogue.
 
 Every small change to a solution (`kernelcourse.checking.diagnosis.edits`) is run on public inputs. A few sums of the
 results are kept, with a sentence on the change; the solution itself is not. Words for the parts of a solution are

@@ -165,7 +165,7 @@ def _collect_with_care(copy: Any, self: Any, src: str, dest: str, log: Any = Non
     """Copy what arrived through the exchange, links as links, and record when it arrived.
 
     The folder's name and the file timestamp.txt come from the student. The time of the last change to the folder or to
-    a file in it comes from the system, and nobody but root can set it.
+    a file in it comes from the system, and only root can set it.
     """
     came = max(path.lstat().st_ctime for path in (Path(src), *Path(src).rglob("*")))
     original: Any = shutil.copytree

@@ -119,7 +119,7 @@ def library_for(stem: str, locked: Iterable[str], shelf: Path) -> Path:
         _build(draft, kept_modules(stem, locked))
         try:
             draft.replace(place)
-        except OSError:  # somebody else was quicker
+        except OSError:  # another process was quicker
             shutil.rmtree(draft)
     return place
 
@@ -285,6 +285,6 @@ def _fonts(shelf: Path) -> list[Path]:
         environment = {**os.environ, "MPLCONFIGDIR": draft}
         code = "import matplotlib.font_manager"
         subprocess.run([sys.executable, "-c", code], env=environment, check=False, capture_output=True)
-        with contextlib.suppress(OSError):  # somebody else was quicker
+        with contextlib.suppress(OSError):  # another process was quicker
             Path(draft).replace(known)
     return list(known.glob("fontlist-*.json"))

@@ -48,7 +48,7 @@ def release_to_each(course: Course, assignment: str, students: Iterable[str], co
 
 
 def _seed(secret: str, student: str) -> int:
-    """A seed that nobody can choose and that reveals nothing about another student's seed."""
+    """A seed that no student can choose and that reveals nothing about another student's seed."""
     return int.from_bytes(hmac.new(secret.encode(), f"variant {student}".encode(), hashlib.sha256).digest()[:4])
 
 

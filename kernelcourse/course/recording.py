@@ -38,7 +38,7 @@ def record(catalogue: Any, stem: str, seed: int, secret: str) -> bytes:
 
 
 def record_hidden(catalogue: Any, stem: str, seed: int, secret: str) -> bytes:
-    """The file that reveals the hidden cases. Nobody can guess it, because it contains the secret."""
+    """The file that reveals the hidden cases. Its content cannot be guessed, because it contains the secret."""
     with revealed(secret):
         pieces = _pieces(catalogue, seed, hidden=True)
     return _bytes({"kernelcourse": __version__, "notebook": stem, "secret": secret, "pieces": pieces})

@@ -1,6 +1,6 @@
 """Enter students into the gradebook from a list that Canvas or Moodle exports, or from nbgrader's own.
 
-Canvas: Grades, Export. Moodle: Grades, Export, Plain text file. Students already known get the new names; nobody is
+Canvas: Grades, Export. Moodle: Grades, Export, Plain text file. Students already known get the new names; none are
 removed. The files that `kernelcourse report` writes contain the ids, by which the platform recognises its students.
 """
 

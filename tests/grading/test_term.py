@@ -335,7 +335,7 @@ def test_zip_files_of_the_platforms_are_unpacked_with_their_times(course, tmp_pa
     assert main(["collect", ASSIGNMENT, archive, "--course", str(course.root)]) == 0
     said = capsys.readouterr().out
     assert (
-        "12 or nobody@x.org or Nobody: nobody on the roster has this name, or several do" in said
+        "12 or nobody@x.org or Nobody: no student on the roster has this name, or several do" in said
         and "2 submissions" in said
     )
     assert (course.root / "submitted" / "bob" / ASSIGNMENT / f"{STEM}.ipynb").read_text() == "right"

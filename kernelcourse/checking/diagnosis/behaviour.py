@@ -105,9 +105,10 @@ def shape(value: Any) -> tuple[Any, ...]:
 def projections(function: Callable[[Case], Any], found: Probes) -> np.ndarray | None:
     """A few weighted sums of everything that the function returns on the probes.
 
-    None if the function never returns, or if it solves singular systems, whose results differ between machines.
+    None if the function returns nothing but None or errors, or if it solves singular systems, whose results differ
+    between machines.
 
-    Two functions have the same sums if they agree on all probes, and different sums if they do not.
+    Two functions that agree on all probes have the same sums; two others almost certainly have different sums.
     """
     sums = np.zeros(PROJECTIONS)
     returned = 0
