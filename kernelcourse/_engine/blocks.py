@@ -62,11 +62,11 @@ def _among_all(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
     mean, b = Z.mean(axis=0), squared_norms(Z)
     A, B = (X - mean, Z - mean) if 2 * mean @ mean > b.mean() else (X, Z)  # far from the origin, sums would cancel
     a, b = squared_norms(A), squared_norms(B)
-    slack = 1e-14 * X.shape[1] * (a + b.max())
+    A, B = np.c_[A, np.ones(len(A))], np.c_[B, -b / 2]  # one product is then half of |x|^2 - |x - z|^2
+    slack = 1e-14 * (X.shape[1] + 1) * (a + b.max())
 
     def work(rows: slice) -> None:
         S = A[rows] @ B.T
-        S -= b / 2  # half of |x|^2 - |x - z|^2
         i, j = np.divmod(np.flatnonzero((reached(S, kappa) - slack[rows])[:, None] <= S), len(Z))
         in_doubt = len(i) > kappa * len(S)  # too many candidates, or (below) two that are too close to order
         if not in_doubt:

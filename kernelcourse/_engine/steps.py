@@ -73,7 +73,7 @@ def reached(S: Array, kappa: int) -> Array:
     m, n = S.shape
     if n < 4 * kappa * BLOCK:
         return np.partition(S, n - kappa, axis=1)[:, n - kappa]
-    maxima = S[:, : n - n % BLOCK].reshape(m, -1, BLOCK).max(axis=2)
+    maxima = S[:, : n - n % BLOCK].reshape(m, BLOCK, -1).max(axis=1)  # over whole rows: numpy's fastest way
     return np.partition(maxima, -kappa, axis=1)[:, -kappa]
 
 
