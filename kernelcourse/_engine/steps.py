@@ -39,9 +39,9 @@ def count_mistakes(K: Array, y: Array, orders: Iterable[Indices]) -> perceptron.
     alpha, f = np.zeros(len(K), dtype=int), np.zeros(len(K))
     pass_over = _on(K, y, perceptron_epoch)  # after some epochs, the compiled loop
     for epochs, order in enumerate(orders, start=1):
-        if separated := pass_over(order, alpha, f) == 0:
-            break
-    return perceptron.PerceptronFit(alpha, int(alpha.sum()), epochs, separated)
+        if pass_over(order, alpha, f) == 0:
+            return perceptron.PerceptronFit(alpha, int(alpha.sum()), epochs, True)
+    return perceptron.PerceptronFit(alpha, int(alpha.sum()), epochs, False)
 
 
 @accelerates(logistic.logistic_steps)

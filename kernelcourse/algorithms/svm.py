@@ -382,7 +382,7 @@ def take_best_step(dual: Dual, c: Array, r: Array, rounding: float) -> bool:
             return bool(moved)
     room_i, room_j = hi[i] - c[i], c[j] - lo[j]
     delta = min(slope[j] / curvature[j], room_i, room_j)
-    if slope[j] <= rounding:
+    if not slope[j] > rounding:
         return False
     c[i] = hi[i] if delta == room_i else c[i] + delta
     c[j] = lo[j] if delta == room_j else c[j] - delta
