@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 from copy import deepcopy
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -475,6 +476,8 @@ def test_labels_of_different_kinds_are_named():
         model.score(X, numbers.astype(str))
     with pytest.raises(ValueError, match="y holds labels of different kinds"):
         KernelSVM().fit(X[:4], [1, "1", 2, "2"])
+    with pytest.raises(TypeError, match="y must hold labels of one kind that can be sorted: '<' not supported"):
+        KernelSVM().fit(X[:4], [1, date(2026, 1, 1), 2, date(2027, 1, 1)])
 
 
 def test_a_column_of_targets_is_scored_like_a_vector():

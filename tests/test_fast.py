@@ -30,6 +30,7 @@ from kernelcourse import (
     kernel_perceptron_by_the_book,
     kernel_svm,
     kernel_svm_with_offset,
+    lam_from_C,
     logistic_newton,
     logistic_newton_cg,
     logistic_sgd,
@@ -43,6 +44,7 @@ from kernelcourse._engine import blocks, svm
 from kernelcourse._engine import gram as tiles
 from kernelcourse._engine import threads as fast
 from kernelcourse._engine.search import solve_ridges, solved_path
+from kernelcourse.algorithms.svm import certify, dual_problem
 from kernelcourse.linalg import solve_ridge
 from kernelcourse.validation import KernelCourseWarning, square
 
@@ -373,6 +375,12 @@ def test_nearest_points_among_many(way, rng):
     np.testing.assert_array_equal(nearest(D, 5), exact)
 
 
+def test_a_tie_is_broken_the_same_way_whatever_other_points_are_asked_for(rng):
+    for p, v in rng.integers(-(2**30), 2**30, size=(30, 2, 2)) / [[2**33], [2**30]]:
+        two = np.array([p + v, p - v])  # equally far from p to the last digit, though their products with p round
+        assert blocks._among_all(np.array([p - 0.1 * v, p]), two, 2).tolist() == [[1, 0], [0, 1]]
+
+
 # ---------------------------------------------------------------- solvers
 
 
@@ -468,6 +476,25 @@ def test_compiled_steps_stop_where_nothing_is_left_to_gain(name):
     c, whole = np.array([1.0, 1.0]), (np.eye(2), np.arange(2), np.eye(2), np.ones(2, dtype=bool), *svm.NO_POINTS)
     taken = getattr(compiled, name)(whole, np.ones(2), np.zeros(2), np.ones(2), c, np.array([0.5, 0.5]), 10, 0.0)
     assert taken == 0 and (c == 1).all()
+
+
+def test_a_compiled_certificate_is_the_plain_one(rng):
+    C, c = 0.7, y * rng.uniform(0, 0.7, size=90)
+    dual = dual_problem(K, y, lam_from_C(C, n=90), offset=True)
+    point = certify(dual, c)
+    found = fast.compiled(1e9).gap_and_objective(y, point.f, point.b, dual.lo, dual.hi, c)
+    assert found == pytest.approx((point.gap * point.objective, point.objective, c @ K @ c), rel=1e-12)
+
+
+def test_coordinate_descent_reaches_the_dual_solution(rng):
+    Psi, order, alpha, w = rng.normal(size=(20, 4)), np.arange(20), np.zeros(20), np.zeros(4)
+    labels = np.where(Psi[:, 0] + rng.normal(size=20) > 0, 1.0, -1.0)
+    for _ in range(500):
+        fast.compiled(1e9).dual_coordinate_descent(Psi, (Psi**2).sum(axis=1), labels, 2.0, order, alpha, w)
+    fit = kernel_svm(Psi @ Psi.T, labels, lam=lam_from_C(2.0, n=20), gap=1e-12)
+    assert 0 < len(fit.margin_support) < len(fit.support) < 20
+    np.testing.assert_allclose(w, Psi.T @ (alpha * labels), atol=1e-9)
+    np.testing.assert_allclose(alpha, fit.alpha, atol=1e-6)
 
 
 @pytest.mark.parametrize("offset", [False, True])

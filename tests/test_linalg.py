@@ -6,8 +6,15 @@ import pytest
 
 from kernelcourse import Gaussian, KernelCourseWarning, dual_weights
 from kernelcourse._engine.linalg import factor
-from kernelcourse.linalg import cholesky, cholesky_solve, conjugate_gradients, solve_ridge, symmetric_product
-from kernelcourse.seam import engine
+from kernelcourse.linalg import (
+    cholesky,
+    cholesky_solve,
+    conjugate_gradients,
+    solve_ridge,
+    symmetric_product,
+    triangular_solve,
+)
+from kernelcourse.seam import engine, tolerances
 
 
 def test_ill_conditioned_solves_against_fifty_digits():
@@ -80,6 +87,11 @@ def test_a_factor_in_place_leaves_the_other_triangle_alone():
     np.testing.assert_allclose(U.T @ U, K, atol=1e-13)
     np.testing.assert_array_equal(np.tril(A, -1), np.tril(K, -1))
     assert factor(np.diag([1.0, 2.0, -3.0, 4.0])) == 3
+
+
+@pytest.mark.parametrize("solve", [solve_ridge, cholesky, triangular_solve])
+def test_twins_may_differ_in_the_last_digits_only(solve):
+    assert all(0 < apart <= 1e-9 for apart in tolerances[solve.plain].values())
 
 
 @pytest.mark.parametrize("state", ["on", "off"])

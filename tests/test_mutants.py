@@ -130,6 +130,14 @@ def test_what_happens_on_import_is_asked_of_those_who_look_at_tables_too():
     assert found == ["b/test_a.py::g", "b/test_a.py::table", "t.py::f"]
 
 
+def test_what_is_only_imported_is_asked_of_the_laws_of_the_package():
+    law, others = f"{ALL}_and_more", [f"tests/test_architecture.py::test_names[{name}]" for name in "ab"]
+    lines = {"kernelcourse/__init__.py": {"7": [""]}, "kernelcourse/a.py": {"7": ["t.py::f"]}}
+    where = Map({"t.py": {"seconds": {others[0]: 1, others[1]: 2, law: 9, "t.py::f": 0}, "lines": lines}})
+    assert where.of("kernelcourse/__init__.py", 7, 7, True) == [others[0], law, others[1]]
+    assert where.of("kernelcourse/a.py", 7, 7, True)[:2] == [law, "t.py::f"]
+
+
 def test_a_part_of_the_library_has_its_own_tests():
     assert parts_of("kernelcourse/kernels/sets.py") == parts_of("tests/test_gram.py") == {"the rest"}
     assert parts_of("tests/checking/test_book.py") == parts_of("kernelcourse/checking/book.py") == {CHECKING}

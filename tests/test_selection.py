@@ -49,6 +49,7 @@ def test_folds_are_reproducible_and_random():
         return k_fold(30, 3, rng=seed)[0][1].tolist()
 
     assert first(1) == first(1) != first(2)
+    assert first(np.random.RandomState(1)) == first(1791095845)  # seeded by the first number below 2^31 that it draws
     splits = monte_carlo(30, 4, held_out=0.25, rng=0)
     assert {len(test) for _, test in splits} == {8}
     assert len({tuple(sorted(test)) for _, test in splits}) == 4

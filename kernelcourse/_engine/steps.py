@@ -37,12 +37,11 @@ def _on(K: Array, y: Array, loop: Callable[..., Any]) -> Callable[..., Any]:
 @accelerates(perceptron.count_mistakes)
 def count_mistakes(K: Array, y: Array, orders: Iterable[Indices]) -> perceptron.PerceptronFit:
     alpha, f = np.zeros(len(K), dtype=int), np.zeros(len(K))
-    epochs, separated, pass_over = 0, False, _on(K, y, perceptron_epoch)  # after some epochs, the compiled loop
-    for order in orders:
-        epochs, separated = epochs + 1, pass_over(order, alpha, f) == 0
-        if separated:
-            break
-    return perceptron.PerceptronFit(alpha, int(alpha.sum()), epochs, separated)
+    pass_over = _on(K, y, perceptron_epoch)  # after some epochs, the compiled loop
+    for epochs, order in enumerate(orders, start=1):
+        if pass_over(order, alpha, f) == 0:
+            return perceptron.PerceptronFit(alpha, int(alpha.sum()), epochs, True)
+    return perceptron.PerceptronFit(alpha, int(alpha.sum()), epochs, False)
 
 
 @accelerates(logistic.logistic_steps)

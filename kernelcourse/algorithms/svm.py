@@ -367,7 +367,7 @@ def take_best_step(dual: Dual, c: Array, r: Array, rounding: float) -> bool:
     """
     K, _, lo, hi, diag, offset = dual
     i = int(np.where(c < hi, r, -np.inf).argmax())
-    slope = np.where(c > lo, r[i] - r, 0.0)
+    slope = np.where((c > lo) & (c[i] < hi[i]), r[i] - r, 0.0)
     curvature = np.maximum(diag[i] + diag - 2 * K[i], max(1e-12 * diag.max(), TINY))  # 0 for two equal points
     gains = np.maximum(slope, 0.0) ** 2 / (2 * curvature)
     j = int(gains.argmax())
@@ -382,7 +382,7 @@ def take_best_step(dual: Dual, c: Array, r: Array, rounding: float) -> bool:
             return bool(moved)
     room_i, room_j = hi[i] - c[i], c[j] - lo[j]
     delta = min(slope[j] / curvature[j], room_i, room_j)
-    if not (delta > 0 and slope[j] > rounding):
+    if not slope[j] > rounding:
         return False
     c[i] = hi[i] if delta == room_i else c[i] + delta
     c[j] = lo[j] if delta == room_j else c[j] - delta

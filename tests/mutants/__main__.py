@@ -297,11 +297,12 @@ class Map:
         if everywhere:
             direct = set().union(*self.lines[path].values())
             files = {test.partition("::")[0] for test in direct}
-            laws = [test for test in self.seconds if test.startswith(ALL)]
+            # What no test executes itself is what all import: its laws are those of the whole package.
+            laws = [test for test in self.seconds if test.startswith(ALL if direct else ALL.partition("::")[0])]
             near = {test for test in self.seconds if test.partition("::")[0] in files}  # may only read a table
             rest = self.in_turns(path, direct) + self.in_turns(path, near - direct - set(laws))
             own = f"/test_{Path(path).stem}.py::"  # the tests named after it come first
-            return laws + sorted(rest, key=lambda test: own not in test)
+            return self.in_turns(path, laws) + sorted(rest, key=lambda test: own not in test)
         direct = set().union(*[self.lines[path][line] for line in lines])
         shared = set().union(*[self.shared[path][line] for line in lines])
         return self.in_turns(path, direct) + self.in_turns(path, shared - direct)
