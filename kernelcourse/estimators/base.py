@@ -276,7 +276,7 @@ class Regressor(Estimator):
     def _agreement(self, y: Any, prediction: Array) -> float:
         y = vector(self._targets(y, len(prediction)), "y")
         if len(y) == 1:
-            raise ValueError("R² of one point is undefined: score more points, or use mean_squared_error")
+            raise ValueError("R² of one point is undefined: score more points, or use the metric mean_squared_error")
         residual = float(((y - prediction) ** 2).sum())
         if np.ptp(y) == 0:  # R² is undefined; this is scikit-learn's answer
             return 1.0 if residual == 0 else 0.0

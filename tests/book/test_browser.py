@@ -195,6 +195,7 @@ def open_page(windows):
         page.goto("about:blank")  # pending requests belong to the previous page
         page.troubles.clear()
         page.asked.clear()
+        page.set_viewport_size(MODES[mode]["viewport"])  # before there is anything to lay out
         page.goto(path.as_uri() + query)
         page.evaluate("document.fonts.ready")
         look(page, mode)
