@@ -138,11 +138,10 @@ def test_bad_chunks_are_named(data, words):
         NystromRidge(m=10).fit(*data())
 
 
-@pytest.mark.parametrize("kind", [np.uint8, object])
-def test_numbers_of_any_kind_are_landmarks(kind):
+def test_landmarks_may_come_from_an_array_of_objects():
     counts = np.arange(60).reshape(20, 3) % 7
     model = NystromRidge(Gaussian(2.0), m=5, ridge=1.0)
-    on_dask = clone(model).fit(da.from_array(counts.astype(kind), chunks=(8, 3)), t[:20])
+    on_dask = clone(model).fit(da.from_array(counts.astype(object), chunks=(8, 3)), t[:20])
     close(on_dask.predict(new), clone(model).fit(counts.astype(float), t[:20]).predict(new))
 
 
