@@ -112,6 +112,8 @@ def test_sinc_is_sin_x_over_x():
 def test_polynomial_coefficients_rise_with_the_power():
     truth = noisy_polynomial(3, coefficients=[1, 2, 3], rng=0).truth
     np.testing.assert_allclose(truth([[0.0], [1.0], [-2.0]]), [1, 6, 9])
+    x = np.array([-2.0, -1.0, 0.0, 1.0])
+    np.testing.assert_allclose(noisy_polynomial(3, rng=0).truth(x[:, None]), 2 * x**3 - x)
 
 
 @pytest.mark.parametrize("coefficients", [[], [[1.0]], [np.nan], "abc"])

@@ -106,6 +106,7 @@ def test_infinitely_far_is_not_similar(K):
         lambda: Periodic()([[1e308], [-1e308]]),
         lambda: monomials([[1e200]], 2),
         lambda: (Linear() ** 3).features([[1e200]]),
+        lambda: (Linear() ** 3).features([[1e200, 0.0]]),  # infinity times 0
         lambda: Polynomial(2000).features([[0.1]]),
         lambda: Linear()([[10**400]]),
         lambda: Ridge().fit([[1e200], [1.0]], [1, 2]),

@@ -166,6 +166,14 @@ def test_the_points_with_a_weight_are_kept_and_no_others():
     assert list(text.predict(words)) == [0, 0, 1, 1, 0, 1]
 
 
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Spectrum(1)], ids=repr)
+def test_without_any_weight_the_function_is_zero(kernel):
+    points = X[:3] if kernel.on_vectors else ["ab", "bc", "cd"]
+    model = KernelRidge(kernel).fit(points, np.zeros(3))
+    assert not model.f_.weights.any()
+    np.testing.assert_array_equal(model.predict(points), np.zeros(3))
+
+
 @pytest.mark.parametrize("model", [*WITH_KERNEL, NystromRidge(m=20), SemiparametricRidge()], ids=repr)
 def test_no_array_of_the_caller_is_kept(model):
     data, target = X.copy(), t.copy() if is_regressor(model) else y.copy()

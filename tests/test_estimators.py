@@ -47,6 +47,7 @@ from kernelcourse import (
     Spectrum,
     monomials,
 )
+from kernelcourse.estimators.classifiers import votes
 
 REGRESSORS = [
     Ridge(),
@@ -194,6 +195,11 @@ def test_one_against_one_is_scikit_learns():
     assert (ours.predict(new) == peer.predict(new))[clear].all() and clear.mean() > 0.9
 
 
+def test_a_pair_whose_score_is_zero_gives_one_vote_to_the_first_class():
+    scores = np.array([[0.0, 0.0, 0.0], [0.0, 2.0, 2.0]])  # of the pairs (0, 1), (0, 2) and (1, 2)
+    np.testing.assert_array_equal(np.round(votes(scores, 3)), [[2, 1, 0], [1, 0, 2]])
+
+
 def test_one_against_the_rest_has_a_score_for_each_class():
     model = KernelSVM(Gaussian(1.0), lam=0.01, multiclass="ovr", gap=1e-9).fit(X, three)
     for c, label in enumerate(np.unique(three)):
@@ -209,6 +215,13 @@ def test_neighbours_are_scikit_learns():
     proba = peer.predict_proba(new)
     clear = np.sort(proba)[:, -1] > np.sort(proba)[:, -2]  # ties are broken by different rules
     assert (ours.predict(new) == peer.predict(new))[clear].all() and clear.sum() > 15
+
+
+def test_three_neighbours_vote_by_default():
+    line = np.arange(4.0)[:, None]
+    assert KernelNeighbors().fit(line, ["a", "b", "b", "a"]).predict([[0.0]]) == ["b"]  # the fourth makes it a tie
+    with pytest.raises(ValueError, match="got kappa=3, n_samples=2"):
+        KernelNeighbors().fit(line[:2], ["a", "b"])
 
 
 @pytest.mark.parametrize("model", [KernelPerceptron(Gaussian(0.4)), KernelSVM(Gaussian(0.4), lam=1e-4)], ids=repr)

@@ -1,11 +1,14 @@
 """Functions of the Gram matrix, compared with explicit features."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelcourse import (
+    Bilinear,
     Gaussian,
     Linear,
     Polynomial,
@@ -136,6 +139,28 @@ def test_a_verdict_on_objects_of_different_lengths_can_be_printed():
     sample = [(1, 2), (1, 2, 3), (4,), (2, 4)]
     verdict = is_valid_kernel(lambda s, u: 1.0 if len(s) != len(u) else 0.0, sample=sample, rng=0)
     assert not verdict and all(repr(point) in repr(verdict) for point in verdict.points)
+
+
+def test_one_point_is_a_sample_and_none_is_not():
+    assert is_valid_kernel(Linear(), [[2.0]], rng=0)
+    verdict = is_valid_kernel(lambda s, u: -1.0, ["a"], rng=0)
+    assert not verdict and list(verdict.points) == ["a"]
+    with pytest.raises(ValueError, match="sample must hold at least one point, got none"):
+        is_valid_kernel(Linear(), [], rng=0)
+
+
+def test_a_verdict_counts_the_samples_that_the_kernel_accepted():
+    assert repr(is_valid_kernel(Linear(), rng=0, trials=7)).startswith("no counterexample in 7 samples")
+    assert is_valid_kernel(Bilinear(np.eye(2)), rng=0, trials=7).tried == 3  # every second sample is in the plane
+
+
+def test_a_matrix_may_hold_decimal_numbers():
+    def exact(X, Z):
+        return np.array([[Decimal(float(x[0])) * Decimal(float(z[0])) for z in Z] for x in X])
+
+    sizes = []
+    verdict = is_valid_kernel(lambda X, Z: sizes.append(X.shape) or exact(X, Z), [[1.0], [2.0]], rng=0, trials=2)
+    assert verdict and sizes == [(2, 1), (1, 1)] * 2
 
 
 def test_a_counterexample_is_of_the_kind_that_was_tried():

@@ -61,6 +61,12 @@ def test_a_measured_set_has_its_shape_its_source_and_its_licence(name):
     assert len(lines) == 5 and data.source in lines[3] and data.licence in lines[4] and repr(data) == str(data)
 
 
+def test_a_set_with_two_classes_is_printed_with_its_labels_and_the_size_of_each_class():
+    data = datasets.load_mutag()
+    measurements = str(data).splitlines()[2]
+    assert measurements == f"y: labels -1 to 1: 63 {data.classes[0]}, 125 {data.classes[1]}"
+
+
 def test_every_file_has_a_hash_and_all_of_them_are_small():
     assert {path.name for path in DATA.iterdir()} == {*files.hashes(), "README.md"}
     assert set(EXTRACTS) == set(files.hashes()) - {"small_texts.txt"} == {file for file, *_ in SETS.values()}

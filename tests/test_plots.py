@@ -119,6 +119,22 @@ def test_lines_differ_in_colour_and_dashes():
     assert len({style["color"] for style in styles[:6]}) == len({str(style["linestyle"]) for style in styles[:6]}) == 6
 
 
+def test_the_seventh_line_has_the_first_colour_with_the_second_dashes():
+    assert plots._series(6) == {"color": plots.SERIES[0], "linestyle": plots.DASHES[1]}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("zero-one", "hinge", "perceptron", "logistic", "squared", "squared hinge"),
+        ("linear", "polynomial", "gaussian", "laplacian", "matern", "rational quadratic"),
+    ],
+)
+def test_losses_and_kernels_differ_in_colour_and_dashes(names):
+    styles = [plots.ROLE[name] for name in names]
+    assert len({style["color"] for style in styles}) == len({str(style["linestyle"]) for style in styles}) == 6
+
+
 def test_no_two_classes_share_a_marker_or_a_hatching():
     classes = len(plots.SERIES)
     assert len(set(plots.MARKERS)) == len(set(plots.HATCHES)) == classes
@@ -307,6 +323,7 @@ def test_zero_is_white_with_and_without_negative_entries():
 def test_the_colour_bar_can_be_left_out(colorbar):
     ax = plots.gram_heatmap(np.eye(2), colorbar=colorbar)
     assert len(ax.figure.axes) == 1 + colorbar
+    assert [bar.get_ylabel() for bar in ax.figure.axes[1:]] == ["$K_{ij}$"] * colorbar
 
 
 def test_a_large_matrix_has_no_tick_for_each_point():
@@ -411,6 +428,13 @@ def test_an_arrow_stops_at_the_edge_of_the_box():
     shaft = arrow.arrow_patch.get_window_extent()
     assert shaft.x0 >= start.get_bbox_patch().get_window_extent().x1 - 2
     assert shaft.x1 <= end.get_bbox_patch().get_window_extent().x0 + 2
+    assert arrow.arrow_patch.get_linewidth() <= 1  # about as thin as the frames
+
+
+def test_a_diagram_has_an_inch_per_unit_and_room_around_the_outermost_boxes():
+    ax = plots.block_diagram({"a": (0, 3), "b": (4, 1), "c": (2, 2)}, [])
+    assert (*ax.get_xlim(), *ax.get_ylim()) == pytest.approx((-0.9, 4.9, 0.5, 3.5))
+    assert tuple(ax.figure.get_size_inches()) == pytest.approx((5.8, 3.0))
 
 
 def test_a_single_box_needs_no_arrow():

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from kernelcourse.checking.calling import student_line
+from kernelcourse.checking.calling import Raised, describe, student_line
 from kernelcourse.checking.comparing import difference, vague
 from kernelcourse.checking.report import shown
 from kernelcourse.checking.values import Frame, same, size
@@ -185,6 +185,15 @@ def test_the_line_of_an_error_is_the_deepest_that_is_the_students_own():
     with pytest.raises(ValueError) as found:
         hidden("def f():\n    int('a')")()
     assert student_line(found.value) == ""
+
+
+def test_an_error_that_cannot_be_printed_has_an_empty_message():
+    class Silent(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    assert describe(Silent()) == Raised("Silent")
+    assert describe(NotImplementedError("later")) == Raised("NotImplementedError", "later", not_written=True)
 
 
 def test_columns_of_complex_numbers_are_compared_whole():

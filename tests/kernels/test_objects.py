@@ -389,6 +389,8 @@ def test_an_alphabet_prints_as_a_string_where_it_can():
     assert repr(Spectrum(2, alphabet=["a", "b"])) == "Spectrum(size=2, alphabet='ab')"
     assert Spectrum(2, alphabet=["ab", "c"]).alphabet == ("ab", "c")
     assert Spectrum(2, alphabet=[1, 2]).alphabet == (1, 2)
+    assert repr(Positions(alphabet=["a", "b"])) == "Positions(alphabet='ab')"
+    assert Positions(alphabet=[1, 2]).alphabet == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -421,6 +423,7 @@ def test_sequences_that_are_not_aligned_are_refused(k):
         (lambda: Subsequence(0.5, 2), ValueError, r"decay must be in \(0, 1\], got 2"),
         (lambda: Hamming(1.1), InvalidKernel, r"decay must be in \(0, 1\], got 1.1"),
         (lambda: Hamming("a"), TypeError, "decay must be a finite number"),
+        (lambda: Positions(alphabet="aba"), ValueError, "'a' appears twice"),
     ],
 )
 def test_parameters_of_string_kernels_are_checked(make, error, message):

@@ -124,6 +124,8 @@ def test_latex_puts_parentheses_where_needed():
     assert ((Linear() + 1) * Linear()).latex() == r"\left(x^{\top} x' + 1\right) \cdot x^{\top} x'"
     assert "{x}_{[0,2]}" in Gaussian(1.0).on([0, 2]).latex()
     assert r"\phi(x)" in Linear().after(np.tanh).latex()
+    k = r"\left(x^{\top} x'\right)"
+    assert Linear().polynomial([1, 1, 0, 2, 1]).latex() == rf"\left(1\, + {k} + 2\,{k}^{{3}} + {k}^{{4}}\right)"
     assert (1 * Linear()).latex() == Linear().latex() != (2 * Linear()).latex() == rf"2 \cdot {Linear().latex()}"
 
 

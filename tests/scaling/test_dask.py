@@ -138,6 +138,13 @@ def test_bad_chunks_are_named(data, words):
         NystromRidge(m=10).fit(*data())
 
 
+def test_landmarks_may_come_from_an_array_of_objects():
+    counts = np.arange(60).reshape(20, 3) % 7
+    model = NystromRidge(Gaussian(2.0), m=5, ridge=1.0)
+    on_dask = clone(model).fit(da.from_array(counts.astype(object), chunks=(8, 3)), t[:20])
+    close(on_dask.predict(new), clone(model).fit(counts.astype(float), t[:20]).predict(new))
+
+
 def test_a_landmark_that_is_no_number_is_named():
     holes = np.where(np.arange(400)[:, None] % 2 == 0, np.nan, X)
     with pytest.raises(ValueError, match=r"X contains NaN or inf \(first in row \d*[02468]\)"):
