@@ -193,7 +193,11 @@ def test_an_error_that_cannot_be_printed_has_an_empty_message():
             raise RuntimeError
 
     assert describe(Silent()) == Raised("Silent")
+
+
+def test_only_an_untouched_stub_counts_as_not_written():
     assert describe(NotImplementedError("later")) == Raised("NotImplementedError", "later", not_written=True)
+    assert describe(ValueError("later")) == Raised("ValueError", "later")
 
 
 def test_columns_of_complex_numbers_are_compared_whole():
