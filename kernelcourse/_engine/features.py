@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,16 +13,19 @@ from ..algorithms.logistic import expit
 from ..algorithms.newton import newton
 from ..linalg import cholesky, conjugate_gradients, triangular_solve
 from ..scaling import estimators
+from ..scaling.blocks import sum_over_blocks
 from ..scaling.chunks import is_dask
 from ..scaling.maps import FourierFeatures
 from ..scaling.models import NewtonFit, feature_logistic, feature_svm
 from ..seam import accelerates
 from ..validation import Array, slices, warn
-from .threads import Loops, compiled, in_rows, one_thread, side_by_side
+from .threads import Loops, compiled, one_thread, side_by_side
 
 GAP = 1e-4  # the support vector machine's relative gap, below the error of the definition's rounded hinge
 EPOCHS, LOOK = 400, 10  # most passes of coordinate descent, and passes between computations of the gap
 TOL, ROUNDS = 1e-10, 100  # as in `feature_logistic`
+
+Sums = tuple[Array, Array]  # of the losses of each problem, and of their slopes
 
 
 class Stored:
@@ -42,35 +46,38 @@ def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: di
     n, room = len(X), options["memory"] // 8
     if is_dask(X) or model.solve not in (feature_logistic, feature_svm) or 3 * n * features.m > room:
         return NotImplemented
-    Phi = features(X)
-    if model.solve is feature_svm:
-        loops = compiled(4 * n * n) if n >= 4 * features.m or n * n > room else None
-        if loops is not None:
-            return _coordinate_descent(loops, features, Phi, problems, options)
-        if n * n <= room:
-            return _dual_svms(features, Phi, problems, options["lam"])
+    P = features.prepare(X)
     if model.solve is feature_logistic:
-        return _logistic(features, Phi, problems, options["ridge"])
-    return [model.solve(Stored(features), Phi, targets, **options) for targets in problems]
+        return _logistic(features, P, problems, options["ridge"])
+    loops = compiled(4 * n * n) if n >= 4 * features.m or n * n > room else None
+    if loops is not None:
+        return _coordinate_descent(loops, features, P, problems, options)
+    if n * n <= room:
+        return _dual_svms(features, P, problems, options["lam"])
+    return [model.solve(Stored(features), features.rows(P), targets, **options) for targets in problems]
 
 
-def _whitened(features: Any, Phi: Array, *, overwrite: bool = False) -> tuple[Array, Any]:
-    r"""Features $\Psi = \Phi L^{-\top}$ with $P = L L^\top$, whose penalty is the identity, and the map back to w."""
-    P = features.penalty()
-    if np.array_equal(P, np.eye(features.m)):  # as for random features
-        return Phi, np.asarray
-    with one_thread(features.m < 1000):
-        L = cholesky(P)
-    Psi = Phi if overwrite and Phi.flags.writeable else np.empty_like(Phi)
-    for rows in slices(len(Phi), 2 * features.m):
-        Psi[rows] = triangular_solve(L, Phi[rows].T).T
-    return Psi, partial(triangular_solve, L, transposed=True)
+def _whitened(features: Any, P: Any, kind: Any) -> tuple[Array, Any, Any]:
+    r"""Features $\Psi = \Phi L^{-\top}$ with the identity as penalty instead of $L L^\top$, as numbers of this `kind`.
+
+    Also the maps from sums over $\Phi$ to sums over $\Psi$, and from weights of $\Psi$ to weights of $\Phi$.
+    """
+    K, Psi = features.penalty(), np.empty((len(P), features.m), dtype=kind)
+    whitened: Any = np.asarray
+    unwhitened: Any = np.asarray
+    if not np.array_equal(K, np.eye(features.m)):  # the identity for random features
+        with one_thread(features.m < 1000):
+            L = cholesky(K)
+        whitened, unwhitened = partial(triangular_solve, L), partial(triangular_solve, L, transposed=True)
+    for rows in slices(len(P), 2 * features.m):
+        Psi[rows] = whitened(features.rows(P[rows]).T).T
+    return Psi, whitened, unwhitened
 
 
-def _dual_svms(features: Any, Phi: Array, problems: list[Any], lam: float) -> list[NewtonFit]:
+def _dual_svms(features: Any, P: Any, problems: list[Any], lam: float) -> list[NewtonFit]:
     r"""Solve from the Gram matrix $\Psi \Psi^\top$, which all problems share."""
-    Psi, unwhitened = _whitened(features, Phi)
-    rows = np.arange(len(Phi))
+    Psi, _, unwhitened = _whitened(features, P, float)
+    rows = np.arange(len(P))
     fits = svm.solve_each(Psi @ Psi.T, [(rows, y) for y in problems], lam, offset=False, gap=GAP)
     return [
         NewtonFit(unwhitened(Psi.T @ (fit.alpha * y)), 1, fit.objective) for fit, y in zip(fits, problems, strict=True)
@@ -78,12 +85,11 @@ def _dual_svms(features: Any, Phi: Array, problems: list[Any], lam: float) -> li
 
 
 def _coordinate_descent(
-    loops: Loops, features: Any, Phi: Array, problems: list[Any], options: dict[str, Any]
+    loops: Loops, features: Any, P: Any, problems: list[Any], options: dict[str, Any]
 ) -> list[NewtonFit]:
     """Coordinate descent, several problems at a time; Newton's method solves those that do not converge quickly."""
-    Psi, unwhitened = _whitened(features, Phi)
-    Psi = in_rows(Psi)
-    squares = np.maximum(np.einsum("ij,ij->i", Psi, Psi), svm.TINY)
+    Psi, _, unwhitened = _whitened(features, P, np.float32)  # their rounding errors are far below the gap
+    squares = np.maximum(np.einsum("ij,ij->i", Psi, Psi, dtype=float), svm.TINY)
 
     def solve(y: Array) -> NewtonFit:
         n, lam, rng = len(y), options["lam"], np.random.default_rng(0)
@@ -91,50 +97,72 @@ def _coordinate_descent(
         for epoch in range(1, EPOCHS + 1):
             loops.dual_coordinate_descent(Psi, squares, y, C, rng.permutation(active), alpha, w)
             if epoch % LOOK == 0:
-                margins = y * (Psi @ w)
+                margins = y * np.concatenate([Psi[rows].astype(float) @ w for rows in slices(n, 2 * len(w))])
                 objective = np.maximum(0, 1 - margins).mean() + lam * (w @ w)
                 if objective - 2 * lam * (alpha.sum() - w @ w / 2) <= GAP * objective:
                     return NewtonFit(unwhitened(w), epoch, float(objective))
                 # Points at a bound without a KKT violation are left out until the next check.
                 active = np.flatnonzero(((alpha > 0) | (margins < 1)) & ((alpha < C) | (margins > 1)))
-        return feature_svm(Stored(features), Phi, y, **options)  # type: ignore[arg-type]
+        return feature_svm(Stored(features), features.rows(P), y, **options)  # type: ignore[arg-type]
 
     return side_by_side([partial(solve, np.asarray(y, dtype=float)) for y in problems])
 
 
-def _logistic(features: Any, Phi: Array, problems: list[Any], ridge: float) -> list[NewtonFit]:
+def _logistic(features: Any, P: Any, problems: list[Any], ridge: float) -> list[NewtonFit]:
     """Solve all problems together, on an eighth of the points, then on all, in single precision; finish in double."""
-    Psi, unwhitened = _whitened(features, Phi, overwrite=True)
-    single, Y, W, passes = Psi.astype(np.float32), np.column_stack(problems), np.zeros((features.m, len(problems))), 0
-    with one_thread(Phi.size < 2**20):
-        for A, tol, part in ((single[::8].copy(), 1e-2, 8), (single, 1e-4, 1), (Psi, TOL, 1)):
-            W, values, more = _newton_cg(A, single if part == 1 else A, Y[::part], ridge / part, W, tol)
+    Psi, whitened, unwhitened = _whitened(features, P, np.float32)
+    Y, W, passes = np.column_stack(problems), np.zeros((features.m, len(problems))), 0
+
+    def exact(W: Array) -> Sums:
+        add = partial(_add_terms, W=unwhitened(W))
+        values, slopes = sum_over_blocks(add, (W.shape[1:], W.shape), features, P, Y)
+        return values, whitened(slopes)
+
+    with one_thread(Psi.size < 2**20):
+        for A, tol, part, sums in ((Psi[::8].copy(), 1e-2, 8, None), (Psi, 1e-4, 1, None), (Psi, TOL, 1, exact)):
+            W, values, more = _newton_cg(A, Y[::part], ridge / part, W, tol, sums)
             passes += more
     if passes > ROUNDS:
         warn(f"logistic regression on features stopped after {ROUNDS} Newton steps; a larger ridge would help")
     return [NewtonFit(w, passes, float(value)) for w, value in zip(unwhitened(W).T, values, strict=True)]
 
 
-def _newton_cg(A: Any, rough: Any, Y: Array, ridge: float, W: Array, tol: float) -> tuple[Array, Array, int]:
+def _add_terms(sums: Any, Phi: Array, Y: Array, *, W: Array) -> None:
+    """Add the losses of a block of points, and their slopes."""
+    (values, slopes), margins = sums, Y * (Phi @ W)
+    values += np.logaddexp(0, -margins).sum(axis=0, dtype=float)
+    slopes -= Phi.T @ (Y * expit(-margins))
+
+
+def _newton_cg(
+    A: Array, Y: Array, ridge: float, W: Array, tol: float, exact: Callable[[Array], Sums] | None
+) -> tuple[Array, Array, int]:
     """Newton's method on the sum of all problems, each step by conjugate gradients: one product serves all problems.
 
-    The features `A` give the gradient; the `rough` ones are enough for a step. The last step is taken without a check.
+    The features `A` are enough for a step; the losses and their slopes may come from `exact` sums. The last step is
+    taken without a check.
     """
     Y, passes, share, last = Y.astype(A.dtype), 0, 0.1, np.zeros_like(W)  # signs, (n, k)
     by_problem = partial(np.einsum, "ij,ij->j")
 
+    def rough(W: Array) -> Sums:
+        sums = np.zeros(W.shape[1]), np.zeros_like(W)
+        _add_terms(sums, A, Y, W=W.astype(A.dtype))
+        return sums
+
     def at(W: Array) -> tuple[float, Array, Array]:
-        margins = Y * (A @ W.astype(A.dtype))
-        values = np.logaddexp(0, -margins).sum(axis=0, dtype=float) + ridge / 2 * np.square(W).sum(axis=0)
-        return float(values.sum()), values, expit(-margins)
+        values, slopes = (exact or rough)(W)
+        values = values + ridge / 2 * np.square(W).sum(axis=0)
+        return float(values.sum()), values, -slopes - ridge * W
 
     def step(W: Array, here: tuple[Any, ...]) -> tuple[Array, float] | None:
         nonlocal passes, share, last
-        objective, _, miss = here
-        fall, curvatures = A.T @ (Y * miss) - ridge * W, (miss * (1 - miss)).astype(rough.dtype, copy=False)
+        objective, _, fall = here
+        miss = expit(-Y * (A @ W.astype(A.dtype)))
+        curvatures = miss * (1 - miss)
 
         def times(V: Array) -> Array:
-            return rough.T @ (curvatures * (rough @ V.astype(rough.dtype))) + ridge * V
+            return A.T @ (curvatures * (A @ V.astype(A.dtype))) + ridge * V
 
         d, _ = conjugate_gradients(times, fall, iterations=4 * len(fall), tol=share, inner=by_problem)
         promise = float(np.vdot(fall, d))

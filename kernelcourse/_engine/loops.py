@@ -185,6 +185,23 @@ def add_multiple(f, c, x):
     return add
 
 
+@loop
+def insert_largest(S, half, start, best, where):
+    """Insert the largest S - half of each row into `best`, largest first, and their columns, counted from `start`."""
+    last = best.shape[1] - 1
+    for i in range(len(S)):
+        least = best[i, last]
+        for j in range(S.shape[1]):
+            s = S[i, j] - half[j]
+            if s > least:
+                k = last
+                while k > 0 and s > best[i, k - 1]:
+                    best[i, k], where[i, k] = best[i, k - 1], where[i, k - 1]
+                    k -= 1
+                best[i, k], where[i, k] = s, start + j
+                least = best[i, last]
+
+
 perceptron_epoch, logistic_sgd, svm_sgd = loop(steps.perceptron_epoch), loop(steps.logistic_sgd), loop(steps.svm_sgd)
 
 
