@@ -8,6 +8,7 @@ import shutil
 import jupytext
 import nbformat
 import pytest
+from nbgrader.utils import ignore_patterns
 
 from kernelcourse.course.engine import nbgrader_api
 from kernelcourse.course.errors import CourseError
@@ -75,6 +76,16 @@ def test_data_files_are_released_but_not_the_text_of_the_solutions(course):
         path.relative_to(course.exercises / ASSIGNMENT).as_posix() for path in stale.parent.rglob("*") if path.is_file()
     }
     assert released == {"data/table.csv", "dual-representation.ipynb"}
+
+
+def test_nbgrader_releases_no_text_of_the_solutions_either(tmp_path):
+    """The formgrader's button copies what is not ignored."""
+    names = ["a.md", "checks.py", ".hidden", "__pycache__", "a.pyc", "data", "table.csv"]
+    for name in names:
+        (tmp_path / name).touch()
+    with nbgrader_api(HERE) as api:
+        left_out = ignore_patterns(exclude=api.coursedir.ignore)(str(tmp_path), names)
+    assert set(names) - set(left_out) == {"data", "table.csv"}
 
 
 def test_cell_ids_come_from_the_grade_ids(released):
