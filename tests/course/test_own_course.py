@@ -12,12 +12,14 @@ from kernelcourse.checking import CheckFailed, NoChecks, catalogue, checks_in
 from kernelcourse.course import amend, doctor, rehearsal
 from kernelcourse.course.amend import Amended, Given, _pair, _restore, _state
 from kernelcourse.course.cli import main
+from kernelcourse.course.engine import nbgrader_api
 from kernelcourse.course.errors import CourseError
 from kernelcourse.course.folder import Course
 from kernelcourse.course.init import init
 from kernelcourse.course.notebooks import read_source
 from kernelcourse.course.recording import record
 from tests.course import own_course
+from tests.course.conftest import temporary_course
 from tests.course.own_course import ASSIGNMENT, CHECKS, PAGE, SOURCE, STEM, Walk, commands
 from tests.grading.somebody import run_as_somebody
 
@@ -306,8 +308,8 @@ def test_an_assignment_is_graded_again_once_something_that_counts_has_changed(tm
 
 
 def test_what_people_entered_is_entered_again_and_what_has_no_cell_any_more_is_named(tmp_path):
-    course = Course(tmp_path)
-    with Gradebook(course.gradebook) as gradebook:
+    course = temporary_course(tmp_path)
+    with nbgrader_api(course) as api, api.gradebook as gradebook:
         gradebook.add_assignment("a")
         gradebook.add_notebook("n", "a")
         gradebook.add_grade_cell("sum", "n", "a", max_score=2, cell_type="code")

@@ -16,7 +16,7 @@ from kernelcourse.course import similarity
 from kernelcourse.course.anonymous import anonymous
 from kernelcourse.course.engine import nbgrader_api
 from kernelcourse.course.errors import CourseError
-from kernelcourse.course.graded import Ending, PieceResult, Submission
+from kernelcourse.course.graded import Ending, PieceResult, Submission, _from_gradebook
 from kernelcourse.course.graded import Graded as Everything
 from kernelcourse.course.lms import harmless
 from kernelcourse.course.notebooks import replace_file, write_notebook
@@ -441,3 +441,17 @@ def test_an_anonymous_report_leaves_no_name_in_a_text_and_no_part_of_one():
     assert hidden.endings == [Ending(who, "late", "… was late", "…")]
     short = anonymous(Everything("01-a", 2, [Submission("jo", answers={"why": "by Jo"})], [], [], {}), "secret")
     assert short.submissions[0].answers == {"why": "by Jo"}
+
+
+def test_what_came_late_or_at_no_known_time_is_odd(tmp_path):
+    course, endings = temporary_course(tmp_path), []
+    with nbgrader_api(course) as api, api.gradebook as gradebook:
+        gradebook.add_assignment("01-a", duedate="2027-03-01")
+        for student, time in {"ada": "2027-03-03", "bob": "2027-02-28", "cleo": None}.items():
+            gradebook.add_student(student)
+            gradebook.add_submission("01-a", student, timestamp=time)
+    _from_gradebook(course, "01-a", endings)
+    assert sorted(endings, key=lambda one: one.student) == [
+        Ending("ada", "late", "2 days late: 0 points off."),
+        Ending("cleo", "no time stamp", "No collector noted when it arrived: it counts as on time."),
+    ]
