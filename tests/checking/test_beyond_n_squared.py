@@ -1,10 +1,13 @@
 """Correct answers computed in other ways pass the checks of assignment 11, and its references are the library's."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from kernelcourse import FourierFeatures, Gaussian, LandmarkFeatures, feature_ridge, random_fourier
 from kernelcourse.checking import CheckFailed, Passed, beyond_n_squared
+from kernelcourse.checking.variants import own_values
 
 
 def bytes_of_an_array(n):
@@ -114,6 +117,11 @@ def test_the_claim_is_broken_with_numbers_of_ones_own_and_with_no_others(route, 
     for other in ((points + 1, landmarks), (points, landmarks - 1)):
         with pytest.raises(CheckFailed, match=f"asks for {points} points and {landmarks}"):
             check(nothing_lost=lambda other=other: route(*other))
+
+
+def test_a_claim_is_about_six_to_ten_points_and_two_to_four_landmarks():
+    drawn = {tuple(own_values(beyond_n_squared.PARAMETERS, seed).values()) for seed in range(200)}
+    assert drawn == set(product(range(6, 11), range(2, 5)))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import ast
 import linecache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,11 +19,11 @@ from kernelcourse.checking.diagnosis.edits import NUMPY, edits
 from kernelcourse.checking.diagnosis.effort import CALL, Effort
 from kernelcourse.checking.diagnosis.errors import failure, without_paths
 from kernelcourse.checking.diagnosis.example import digits, first_apart
-from kernelcourse.checking.diagnosis.fingerprints import Sentence, tables
+from kernelcourse.checking.diagnosis.fingerprints import Sentence, read, tables
 from kernelcourse.checking.diagnosis.relations import Known, Pair, relation
 from kernelcourse.checking.diagnosis.repair import repair
 from kernelcourse.checking.diagnosis.words import EVERYWHERE
-from kernelcourse.course.fingerprints import solutions, table
+from kernelcourse.course.fingerprints import Found, Places, Solution, build, sentence, solutions, table
 from kernelcourse.course.folder import Course
 from tests.hints.__main__ import HEAD, MARKER, new_mutants, score_slips, with_rows
 from tests.hints.operators import mutants
@@ -221,6 +222,69 @@ def test_a_table_is_made_again_as_it_was():
     kept = tables("dual_representation")["predict"]
     np.testing.assert_allclose(made.sums, kept.sums, rtol=1e-5, atol=1e-5)
     assert made.sentences == kept.sentences
+    np.testing.assert_array_equal(made.numbers, kept.numbers, strict=True)  # the type too: every student downloads it
+
+
+SOLUTION = """\
+---
+kernelspec: {{display_name: Python 3, language: python, name: python3}}
+---
+
+```{{code-cell}}
+from math import tau
+```
+
+```{{code-cell}}
+:nbgrader: {{grade: false, grade_id: circle, locked: false, schema_version: 3, solution: true, task: false}}
+
+def circle(r):
+    return {formula}
+```
+"""
+
+
+def test_fingerprints_are_made_again_only_when_the_solution_has_changed(tmp_path, monkeypatch):
+    """A solution may call what the notebook imports."""
+    one = Piece("circle", 1, lambda r: 2 * np.pi * r, lambda rng: [Case((r,)) for r in (0.5, 2.0, 3.0)])
+    tiny = SimpleNamespace(__name__="checking.tiny", PIECES=[one])
+    monkeypatch.setattr("kernelcourse.course.fingerprints.catalogue", lambda stem: tiny)
+    course, source = Course(tmp_path), tmp_path / "solutions" / "01-tiny" / "tiny.md"
+    source.parent.mkdir(parents=True)
+    source.write_text(SOLUTION.format(formula="tau * r"), encoding="utf-8")
+    (path,) = build(course, "01-tiny")
+    first = read(path.read_bytes())["circle"]
+    assert build(course, "01-tiny") == []
+    source.write_text(SOLUTION.format(formula="r * tau"), encoding="utf-8")
+    assert build(course, "01-tiny") == [path]
+    again = read(path.read_bytes())["circle"]
+    assert again.source != first.source and again.digest == first.digest
+
+
+def places(text):
+    return Places(Solution(ast.parse(text).body[0], {}, {}))
+
+
+def test_a_part_without_a_phrase_is_described_by_the_arguments_in_it():
+    here = places(
+        "def f(x, y):\n    for i in x:\n        if i > y:\n            return 2\n    while True:\n        x\n"
+    )
+    (loop,), (condition,), (endless,) = (
+        [node for node in here.nodes if isinstance(node, kind)] for kind in (ast.For, ast.If, ast.While)
+    )
+    assert here.said(condition) == "the condition on `x` and `y`"
+    assert here.said(loop) == "the loop over `x` and `y`" and here.said(endless) == "the loop over `x`"
+    assert here.made_of(ast.parse("if True:\n    pass").body[0]) == "the condition"
+    assert here.made_of(ast.parse("while True:\n    pass").body[0]) == "the loop"
+
+
+def test_of_two_places_where_a_change_has_the_same_effect_both_are_named():
+    here = places("def f(x, y):\n    return x * y\n")
+    x, y = [node for node in here.nodes if isinstance(node, ast.Name)]
+    group = [Found(np.zeros(1), 0, (node,), ("minus", f"`{node.id}`", "")) for node in (x, x, y)]
+    said = sentence(here, group)
+    assert said.areas == ("`x`", "`y`") and said.nodes == tuple(sorted(here.number[id(node)] for node in (x, y)))
+    assert said.changes == (("minus", "`x`", ""), ("minus", "`y`", ""))
+    assert sentence(here, group[:2]).changes == (("minus", "`x`", ""),)
 
 
 def changed(text):

@@ -40,6 +40,14 @@ GRADE = {
             | {"student": ["ada", "bob"], "jobs": 3, "cluster": "x:1", "course": Path("c")}
             | {"resume": True, "regrade": True, "unsafe": True},
         ),
+        ("amend 01-a", {"assignment": "01-a", "renamed": [], "term": None, "jobs": 0, "unsafe": False, "write": False}),
+        (
+            "amend 01-a --renamed a=b --renamed c=d --term 2027-spring --jobs 3 --unsafe --write --course c",
+            {"renamed": ["a=b", "c=d"], "term": "2027-spring", "jobs": 3, "course": Path("c")}
+            | {"unsafe": True, "write": True},
+        ),
+        ("due 01-a", {"assignment": "01-a", "time": "", "student": "", **HERE}),
+        ("due 01-a 2027-03-01 --student ada", {"assignment": "01-a", "time": "2027-03-01", "student": "ada", **HERE}),
         ("report 01-a", {"assignment": "01-a", "out": None, **HERE}),
         ("report 01-a --out r.html --course c", {"assignment": "01-a", "out": Path("r.html"), "course": Path("c")}),
         ("solution 01", {"assignment": "01", "notebook": None, "out": None, **HERE}),

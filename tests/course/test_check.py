@@ -149,9 +149,11 @@ class Echo:
     """A kernel that shows the sources it is given, and marks every piece correct."""
 
     seen: list[str] = []
+    remembered: list[str] = []
 
     def __init__(self, folder, seconds):
         self.seen.clear()
+        self.remembered.clear()
 
     def __enter__(self):
         return self
@@ -161,6 +163,7 @@ class Echo:
 
     def run(self, source, *, remember=True, sources=()):
         self.seen.append(source)
+        self.remembered.extend([source] * remember)
         found = check.calls(source)
         records = [{"piece": call.piece, "points": 1, "earned": 1, "mistake": ""} for call in found]
         output = nbformat.v4.new_output("display_data", {"text/plain": source}, metadata={"kernelcourse": records})
@@ -176,6 +179,7 @@ def path(tmp_path, monkeypatch):
 def test_one_piece_alone(path, capsys):
     assert cli.main(["check", str(path), "--piece", "b"]) == 0
     assert Echo.seen == ["a = b = 1", "check(b=b)"]
+    assert Echo.remembered == ["a = b = 1"]  # a new kernel does not run the checks again
     assert capsys.readouterr().out.startswith("✓ b    1 of 1\n\n1 of 1 points\nchecked in ")
     assert cli.main(["check", str(path), "--piece", "c"]) == 2
     assert "--piece: no piece of mine.ipynb is called 'c'; there are: a, b" in capsys.readouterr().err

@@ -25,6 +25,13 @@ def test_notebooks_are_read_and_checked_without_the_grammars_that_take_seconds_t
     assert found.split() == ["None"]
 
 
+def test_the_grammars_are_ruled_out_by_importing_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rfc3987_syntax", object())
+    del sys.modules["rfc3987_syntax"]
+    importlib.reload(kernelcourse.course)
+    assert sys.modules["rfc3987_syntax"] is None
+
+
 def test_python_m_is_the_same_program():
     done = subprocess.run(
         [sys.executable, "-m", "kernelcourse", "--version"], capture_output=True, text=True, check=True

@@ -9,15 +9,17 @@ import pytest
 from nbgrader.api import Gradebook
 
 from kernelcourse.checking import CheckFailed, NoChecks, catalogue, checks_in
-from kernelcourse.course import doctor, rehearsal
-from kernelcourse.course.amend import _pair
+from kernelcourse.course import amend, doctor, rehearsal
+from kernelcourse.course.amend import Amended, Given, _pair, _restore, _state
 from kernelcourse.course.cli import main
+from kernelcourse.course.engine import nbgrader_api
 from kernelcourse.course.errors import CourseError
 from kernelcourse.course.folder import Course
 from kernelcourse.course.init import init
 from kernelcourse.course.notebooks import read_source
 from kernelcourse.course.recording import record
 from tests.course import own_course
+from tests.course.conftest import temporary_course
 from tests.course.own_course import ASSIGNMENT, CHECKS, PAGE, SOURCE, STEM, Walk, commands
 from tests.grading.somebody import run_as_somebody
 
@@ -255,8 +257,68 @@ def test_doctor_says_what_to_install(tmp_path, monkeypatch, capsys):
     )
 
 
+def test_doctor_says_what_happens_without_control_groups(monkeypatch):
+    monkeypatch.setattr("kernelcourse.course.control_group.home", lambda: None)
+    assert doctor._control_groups().startswith("none can be made here: each sandbox has its own limits")
+
+
 def test_a_renaming_has_two_names():
     assert _pair("old=new") == ("old", "new")
     for text in ("old", "=new", "old="):
         with pytest.raises(CourseError, match="OLD=NEW"):
             _pair(text)
+
+
+def test_amending_says_whose_points_change_and_that_nothing_is_written(tmp_path, monkeypatch, capsys):
+    (tmp_path / "nbgrader_config.py").touch()
+    before, after = {"ada": (8.0, 8.0), "cleo": (1.0, 7.0)}, {"ada": (8.0, 8.0), "cleo": (2.0, 8.0), "eve": (3.0, 8.0)}
+    done = Amended("01-a", Course(tmp_path), before, after, ["cleo: the comment on gone"])
+    monkeypatch.setattr(amend, "amend", lambda *what, **how: done)
+    assert main(["amend", "01-a", "--course", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "student  before    after     change",
+        "cleo     1/7       2/8       +1",
+        "eve      –         3/8       +3",
+        "01-a: 3 graded again, points change for 2",
+        "no longer belongs to any cell: cleo: the comment on gone (--renamed OLD=NEW names one)",
+        "Nothing has been written yet: run the same command with --write.",
+    ]
+
+
+def test_an_assignment_is_graded_again_once_something_that_counts_has_changed(tmp_path):
+    counts = [
+        "nbgrader_config.py",
+        "gradebook.db",
+        "solutions/a/a.md",
+        "solutions/a/data/x.csv",
+        "submitted/ada/a/a.ipynb",
+    ]
+    others = ["solutions/a/a.ipynb", "solutions/a/checks.pyc", "solutions/b/b.md", "submitted/ada/b/b.ipynb"]
+    for name in [*counts, *others]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("before", encoding="ascii")
+
+    def state():
+        return _state(Course(tmp_path), "a", None, False)
+
+    for name in [*counts, *others]:
+        before = state()
+        (tmp_path / name).write_text("behind", encoding="ascii")
+        assert (state() != before) == (name in counts), name
+
+
+def test_what_people_entered_is_entered_again_and_what_has_no_cell_any_more_is_named(tmp_path):
+    course = temporary_course(tmp_path)
+    with nbgrader_api(course) as api, api.gradebook as gradebook:
+        gradebook.add_assignment("a")
+        gradebook.add_notebook("n", "a")
+        gradebook.add_grade_cell("sum", "n", "a", max_score=2, cell_type="code")
+        gradebook.add_solution_cell("why", "n", "a")
+        gradebook.add_student("ada")
+        gradebook.add_submission("a", "ada")
+    given = Given({"total": (1.5, None), "gone": (None, 2.0)}, {"why": "Well said.", "gone": "Too short."})
+    lost = _restore(course, "a", {"ada": given}, {"total": "sum"})
+    assert lost == ["ada: the manual score of gone, 2", "ada: the comment on gone"]
+    with Gradebook(course.gradebook) as gradebook:
+        assert gradebook.find_grade("sum", "n", "a", "ada").manual_score == 1.5
+        assert gradebook.find_comment("why", "n", "a", "ada").manual_comment == "Well said."

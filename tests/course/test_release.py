@@ -8,9 +8,11 @@ import shutil
 import jupytext
 import nbformat
 import pytest
+from nbgrader.utils import ignore_patterns
 
 from kernelcourse.course.engine import nbgrader_api
 from kernelcourse.course.errors import CourseError
+from kernelcourse.course.export import SafeExport
 from kernelcourse.course.folder import Course
 from kernelcourse.course.notebooks import cells, pair, read_source, set_seed, term_seed
 from kernelcourse.course.release import release
@@ -75,6 +77,17 @@ def test_data_files_are_released_but_not_the_text_of_the_solutions(course):
         path.relative_to(course.exercises / ASSIGNMENT).as_posix() for path in stale.parent.rglob("*") if path.is_file()
     }
     assert released == {"data/table.csv", "dual-representation.ipynb"}
+
+
+def test_what_nbgrader_itself_releases_and_exports_is_safe_too(tmp_path):
+    """The formgrader's button copies what is not ignored; no cell of an exported table is a formula."""
+    names = ["a.md", "checks.py", ".hidden", "__pycache__", "a.pyc", "data", "table.csv"]
+    for name in names:
+        (tmp_path / name).touch()
+    with nbgrader_api(HERE) as api:
+        left_out = ignore_patterns(exclude=api.coursedir.ignore)(str(tmp_path), names)
+        assert issubclass(api.config.ExportApp.plugin_class, SafeExport)
+    assert set(names) - set(left_out) == {"data", "table.csv"}
 
 
 def test_cell_ids_come_from_the_grade_ids(released):

@@ -1,17 +1,19 @@
 """A cluster whose workers are authenticated by TLS, die, lie and send code that would run on the grader's machine."""
 
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
-from kernelcourse.course import far
+from kernelcourse.course import cluster, courier, far, submission
 from kernelcourse.course.cluster import require_security
 from kernelcourse.course.errors import CourseError
 from kernelcourse.course.handed import Handed
@@ -91,6 +93,51 @@ def test_a_cluster_here_does_not_and_certificates_must_be_known():
     assert require_security("tcp://[::1]:8786") == {}
     with pytest.raises(CourseError, match="needs certificates"):
         require_security("tls://192.168.1.5:8786")
+
+
+def test_certificates_are_files_or_texts_in_the_configuration(tmp_path):
+    import dask
+    import distributed  # noqa: F401 - otherwise its own settings would disappear with ours
+
+    for name in ("ca", "cert"):
+        (tmp_path / name).write_text(f"{name} in a file\n", encoding="ascii")
+    tls = {"ca-file": str(tmp_path / "ca"), "client.cert": str(tmp_path / "cert"), "client.key": "key\nas a text\n"}
+    with dask.config.set({f"distributed.comm.tls.{name}": value for name, value in tls.items()}):
+        found = require_security("tls://192.168.1.5:8786")
+    assert found == {"ca_file": "ca in a file\n", "cert": "cert in a file\n", "key": "key\nas a text\n"}
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_the_courier_is_shut_in_unless_grading_is_unsafe(unsafe, monkeypatch):
+    started = []
+
+    def start(command, **pipes):
+        started.append(command)
+        return SimpleNamespace(kill=lambda: None, wait=lambda: None, stdin=io.StringIO(), stdout=io.StringIO())
+
+    monkeypatch.setattr(cluster, "_shut_in", lambda: ["a sandbox", "python"])
+    monkeypatch.setattr(cluster, "subprocess", SimpleNamespace(Popen=start, PIPE=-1, DEVNULL=-3))
+    with cluster._courier(unsafe):
+        (command,) = started
+    assert command[:-1] == [*([sys.executable] if unsafe else ["a sandbox", "python"]), "-W", "ignore", "-c"]
+    assert command[-1].endswith("from kernelcourse.course.courier import main; main()")
+
+
+def test_the_courier_sends_each_line_at_once(monkeypatch):
+    sent = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(sent, encoding="utf-8"))
+    courier._say({"threads": 2})
+    assert sent.getvalue() == b'{"threads": 2}\n'
+
+
+def test_of_what_a_worker_calls_odd_a_hundred_lines_of_five_hundred_letters_are_kept(monkeypatch):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")])
+    monkeypatch.setattr(submission, "put_together", lambda task, student, handed, run: run("a", notebook))
+    odd = [{"notebook": "a", "kind": "timeout", "text": f"{i:03}" * 200, "more": "dropped"} for i in range(150)]
+    reply = json.dumps({"notebooks": {"a": {"outputs": [[]], "endings": odd}}})
+    kept = far.checked(reply, Task("01-a", {}, {"a": {}}, "secret", False, "run"), "ada", Handed())
+    expected = [{"notebook": "a", "kind": "timeout", "text": (f"{i:03}" * 200)[:500]} for i in range(100)]
+    assert kept.metadata["kernelcourse"]["endings"] == expected
 
 
 def test_a_worker_grades_in_a_process_with_limits(released, notebook):

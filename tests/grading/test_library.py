@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+import tempfile
 
 import nbformat
 import pytest
 
+from kernelcourse.course import library
 from kernelcourse.course.library import REFUSED, kept_modules, library_for, locked_cells
 from tests.course.conftest import HERE
 
@@ -93,3 +95,11 @@ def test_it_is_built_once_and_again_when_something_changes(shelf):
     stamp = first.stat().st_mtime_ns
     assert library_for("dual-representation", ["SEED = 2"], shelf).stat().st_mtime_ns == stamp
     assert library_for("dual-representation", ["from kernelcourse import two_moons"], shelf) != first
+
+
+def test_it_is_built_beside_its_place_from_where_it_can_be_moved_in_one_step(tmp_path, monkeypatch):
+    """Another file system may hold the temporary files."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "elsewhere"))
+    monkeypatch.setattr(library, "_build", lambda draft, kept: (draft / "built").touch())
+    place = library_for("no-pieces", [], tmp_path / "shelf")
+    assert (place / "built").exists() and list(place.parent.iterdir()) == [place]

@@ -1,9 +1,12 @@
-"""Before anything is graded: what a run has to do, and what it refuses at the start."""
+"""Before anything is graded: what a run has to do, and what it refuses at the start. Afterwards: what it leaves."""
 
 import json
+import os
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
+from tqdm import tqdm
 
 from kernelcourse.course import grade, merge
 from kernelcourse.course.check import Row, render
@@ -46,6 +49,37 @@ def test_a_resumed_run_keeps_its_list_and_its_name(graded):
 
 def test_the_first_run_may_be_told_to_resume(graded):
     assert plan(graded, resume=True)["students"] == ["ada", "bob", "dan"]
+
+
+@pytest.mark.parametrize("failures", [{}, {"ada": "no"}])
+def test_a_run_that_has_failed_for_somebody_can_be_resumed_and_a_finished_one_cannot(graded, failures, monkeypatch):
+    room = SimpleNamespace(chosen=lambda students: ["ada"], warnings=lambda: [], **vars(graded))
+    monkeypatch.setattr("kernelcourse.course.submitted.Submitted", lambda course, assignment: room)
+    monkeypatch.setattr(grade, "_ready", lambda *what: None)
+    monkeypatch.setattr(grade._Run, "grade", lambda self, **how: failures)
+    (result,) = grade.grade(graded.course, "01-a")
+    assert result["failure"] == failures.get("ada", "not graded")
+    assert grade._plan_file(graded.course, "01-a").exists() == bool(failures)
+
+
+def test_the_progress_bar_starts_no_thread_that_forks_would_lose(graded, monkeypatch):
+    writer = nullcontext(SimpleNamespace(settle=lambda times: []))
+    monkeypatch.setattr(merge, "Writer", lambda course, assignment: writer)
+    monkeypatch.setattr(tqdm, "monitor_interval", 10)
+    monkeypatch.setattr(tqdm, "monitor", None)
+    threads = []
+    monkeypatch.setattr(grade._Run, "_stored", lambda self, student: threads.append(tqdm.monitor))
+    monkeypatch.setattr(grade._Run, "_graded", lambda self, *what: [])
+    graded.times = dict
+    run = grade._Run(graded, {"run": "1", "students": ["ada"], "skipped": 0}, unsafe=False)
+    assert run.grade(jobs=1, cluster="") == {} and threads == [None, None]
+
+
+def test_a_result_is_on_the_disk_before_it_is_moved(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_size))
+    merge._write_through(tmp_path / "folder" / "result.json", b"12345")
+    assert synced == [5] and (tmp_path / "folder" / "result.json").read_bytes() == b"12345"
 
 
 def test_a_machine_that_cannot_make_a_sandbox_is_told_why(tmp_path, monkeypatch):

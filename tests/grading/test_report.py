@@ -13,8 +13,11 @@ import pytest
 from kernelcourse.checking import dual_representation
 from kernelcourse.course import report as command
 from kernelcourse.course import similarity
+from kernelcourse.course.anonymous import anonymous
 from kernelcourse.course.engine import nbgrader_api
 from kernelcourse.course.errors import CourseError
+from kernelcourse.course.graded import Ending, PieceResult, Submission, _from_gradebook
+from kernelcourse.course.graded import Graded as Everything
 from kernelcourse.course.lms import harmless
 from kernelcourse.course.notebooks import replace_file, write_notebook
 from kernelcourse.course.release import release
@@ -421,3 +424,34 @@ def test_points_fill_the_histogram():
     assert (bars[0].low, bars[-1].high, bars[-1].count) == (0, 25, 2)
     assert len(bars) <= 12
     assert histogram([3.0], 0)[-1].count == 1
+
+
+def test_an_anonymous_report_leaves_no_name_in_a_text_and_no_part_of_one():
+    one = Submission(
+        "ada", "Ada", "Ada-Lovelace", "ada@x.org", "7", answers={"why": "ADA-LOVELACE (ada@x.org), 7, Adam"}
+    )
+    one.pieces = [PieceResult("kernel", 2, 0, "name 'ada' is not defined")]
+    both = [one, Submission("jo", answers={"why": "with Ada"})]
+    hidden = anonymous(Everything("01-a", 2, both, [Ending("ada", "late", "Ada was late", "ada")], [], {}), "secret")
+    (who,) = {ending.student for ending in hidden.endings}
+    texts = {one.student == who: one.answers["why"] for one in hidden.submissions}
+    assert texts == {True: "… (…), 7, Adam", False: "with …"}  # what is shorter than three letters stays
+    (mine,) = (one for one in hidden.submissions if one.student == who)
+    assert mine.pieces[0].problem == "name '…' is not defined" and mine.name == who
+    assert hidden.endings == [Ending(who, "late", "… was late", "…")]
+    short = anonymous(Everything("01-a", 2, [Submission("jo", answers={"why": "by Jo"})], [], [], {}), "secret")
+    assert short.submissions[0].answers == {"why": "by Jo"}
+
+
+def test_what_came_late_or_at_no_known_time_is_odd(tmp_path):
+    course, endings = temporary_course(tmp_path), []
+    with nbgrader_api(course) as api, api.gradebook as gradebook:
+        gradebook.add_assignment("01-a", duedate="2027-03-01")
+        for student, time in {"ada": "2027-03-03", "bob": "2027-02-28", "cleo": None}.items():
+            gradebook.add_student(student)
+            gradebook.add_submission("01-a", student, timestamp=time)
+    _from_gradebook(course, "01-a", endings)
+    assert sorted(endings, key=lambda one: one.student) == [
+        Ending("ada", "late", "2 days late: 0 points off."),
+        Ending("cleo", "no time stamp", "No collector noted when it arrived: it counts as on time."),
+    ]

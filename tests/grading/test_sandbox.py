@@ -1,18 +1,19 @@
 """A sandbox keeps its code away from everything else, and stops code that does not stop by itself."""
 
+import importlib
 import os
 import secrets
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import psutil
 import pytest
 
+from kernelcourse.course import drawing, users
 from kernelcourse.course import sandbox as sandboxes
-from kernelcourse.course import users
 from kernelcourse.course.control_group import ControlGroup, home
 from kernelcourse.course.errors import CourseError
 from kernelcourse.course.sandbox import (
@@ -273,6 +274,21 @@ assert {type(plt), type(sys.modules["matplotlib"])} == {types.ModuleType}
 def test_matplotlib_is_loaded_when_it_is_used_and_whole():
     done = subprocess.run([sys.executable, "-c", LATER], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_module_that_is_loaded_later_becomes_an_ordinary_one(tmp_path, monkeypatch):
+    for name in ("used", "changed"):
+        (tmp_path / f"later_{name}.py").write_text("value, other = 1, 2\n", encoding="ascii")
+    monkeypatch.setattr(drawing, "_LATER", ("later_used", "later_changed"))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "meta_path", [drawing.Finder, *sys.meta_path])
+    used, changed = (importlib.import_module(name) for name in drawing._LATER)
+    assert type(used) is type(changed) is drawing._Module
+    assert used.value == 1 and type(used) is ModuleType
+    changed.value = 3
+    assert (changed.value, changed.other) == (3, 2) and type(changed) is ModuleType
+    for module in (used, changed):
+        del sys.modules[module.__name__]
 
 
 def test_a_cell_that_imports_matplotlib_without_using_it_does_not_load_it(place):

@@ -356,6 +356,14 @@ def test_zip_files_of_the_platforms_are_unpacked_with_their_times(course, tmp_pa
     assert main(["collect", ASSIGNMENT, str(tmp_path / "no.zip"), "--course", str(course.root)]) == 2
 
 
+def test_what_is_handed_in_for_no_assignment_is_not_unpacked(tmp_path, capsys):
+    (tmp_path / "nbgrader_config.py").touch()
+    (tmp_path / "solutions" / "01-a").mkdir(parents=True)
+    archive = zipped(tmp_path / "moodle.zip", {"Ada Roe_1_assignsubmission_file_/a.ipynb": "right"})
+    assert main(["collect", "01-b", archive, "--course", str(tmp_path)]) == 2
+    assert "01-b" in capsys.readouterr().err and not (tmp_path / "submitted").exists()
+
+
 def test_no_student_hands_in_for_another_or_at_another_time_by_the_names_of_folders(course, tmp_path, capsys):
     (tmp_path / "moodle.csv").write_text(MOODLE, encoding="utf-8")
     enrol(course, tmp_path / "moodle.csv")
