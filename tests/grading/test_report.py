@@ -331,8 +331,10 @@ def test_an_unreadable_result_is_an_odd_ending(tmp_path, content):
 def test_half_a_character_does_not_stop_the_report(tmp_path):
     course = temporary_course(tmp_path, HERE, ASSIGNMENT)
     ending = {"notebook": STEM, "kind": "timeout", "text": "It took \ud800 long."}
-    write_result(course, "ada", [], endings=[ending])
-    assert "It took" in section(report(course, ASSIGNMENT)[0].read_text(encoding="utf-8"), "Unusual endings")
+    write_result(course, "ada", [record("kernel") | {"piece": "ker\ud800nel"}], endings=[ending])
+    page, _, moodle = report(course, ASSIGNMENT)
+    assert "It took \\ud800 long." in section(page.read_text(encoding="utf-8"), "Unusual endings")
+    assert rows(moodle)[1][-1] == "ker?nel 2/2"
 
 
 # Similarity

@@ -430,6 +430,15 @@ def test_a_sandbox_asks_for_limits_on_all_its_processes_together(monkeypatch, tm
     assert not_started()._own_group() == expected | {"memory.oom.group": 1}  # too much memory ends all of them
 
 
+def test_a_sandbox_that_is_not_ready_after_five_minutes_is_not_the_students_fault():
+    def never(message, *limits):
+        assert message is None and limits == (300, 300)
+        raise Died("timeout", "took too long")
+
+    with pytest.raises(CourseError, match=r"^the sandbox does not start within 300 seconds$"):
+        not_started(ready=False, _exchange=never, _complaint=lambda: "").ask({"op": "run"})
+
+
 class Clock:
     """A clock that runs while others wait."""
 
@@ -493,7 +502,7 @@ def test_a_user_is_one_sandboxs_alone(monkeypatch, tmp_path):
     with pytest.raises(CourseError, match="70001 to 70003"):
         users.OwnUser()
     one.give_back()
-    with ThreadPoolExecutor(1) as threads:  # a cluster's worker may end a sandbox in another thread
+    with ThreadPoolExecutor(1) as threads:  # a user may be given back in another thread
         third = threads.submit(users.OwnUser).result()
     assert third.uid == one.uid
     third.give_back()
