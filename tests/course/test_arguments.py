@@ -56,6 +56,10 @@ GRADE = {
             {"assignment": "01", "notebook": Path("a.ipynb"), "out": Path("b.ipynb"), "course": Path("c")},
         ),
         ("new 12-strings", {"name": "12-strings", **HERE}),
+        (
+            "replay ada 01-a",
+            {"what": ["ada", "01-a"], "secret": "", "receipt": None, "timeout": 120, "unsafe": False, **HERE},
+        ),
     ],
 )
 def test_every_argument_is_understood(line, expected):

@@ -3,10 +3,14 @@
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 
+import nbformat
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 from nbgrader.api import Gradebook
+from traitlets.config import Config
 
 from kernelcourse.checking import CheckFailed, NoChecks, catalogue, checks_in
 from kernelcourse.course import amend, doctor, rehearsal
@@ -18,6 +22,8 @@ from kernelcourse.course.folder import Course
 from kernelcourse.course.init import init
 from kernelcourse.course.notebooks import read_source
 from kernelcourse.course.recording import record
+from kernelcourse.course.replay import _held_against
+from kernelcourse.course.secret import commitment
 from tests.course import own_course
 from tests.course.conftest import temporary_course
 from tests.course.own_course import ASSIGNMENT, CHECKS, PAGE, SOURCE, STEM, Walk, commands
@@ -209,6 +215,43 @@ def test_an_assignment_that_works_is_released_with_plain_assertions_alone_too(re
         source = source.replace(f"check({name})", f"assert {first}.__call__").replace(f"check.hidden({name})", "")
     source = source.replace("assert merge_sort.__call__", 'assert merge_sort(words=["b", "a"]) == ["a", "b"]')
     rehearsed(source.replace("assert unsorted.__call__", "assert math.isclose(len(unsorted()), 2)"), checks=None)
+
+
+def test_references_and_mistakes_are_tried_on_visible_and_hidden_cases(tmp_path):
+    (tmp_path / "checks.py").write_text(CHECKS, encoding="utf-8")
+    with checks_in(tmp_path):
+        assert list(rehearsal._mistakes(STEM, {"merge_sort", "count"}, 1)) == []
+
+
+def code_cell(source, **meta):
+    kind = {"grade": False, "solution": False, "locked": False, "grade_id": source[:3] or "x", "points": 2} | meta
+    return nbformat.v4.new_code_cell(source, metadata={"nbgrader": kind})
+
+
+def test_modules_that_the_sandbox_lacks_are_named():
+    source = "import kernelcourse.kernels, json, numpy.linalg\nfrom sklearn.svm import SVC\n"
+    notebook = nbformat.v4.new_notebook(cells=[code_cell(source, solution=True)])
+    assert rehearsal._not_in_the_sandbox(notebook, Config()) == ["sklearn"]
+
+
+def test_a_stub_does_not_find_what_the_solution_has_defined(monkeypatch):
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # which IPython replaces
+    check = code_cell("assert x == 3", grade=True, locked=True)
+    solved, stub = (nbformat.v4.new_notebook(cells=[code_cell(text, solution=True), check]) for text in ("x = 3", ""))
+    try:
+        assert [rehearsal._grade(notebook, solved)[0].earned for notebook in (solved, stub)] == [2, 0]
+    finally:
+        InteractiveShell.clear_instance()
+
+
+def test_a_receipt_for_another_secret_is_told_and_the_replay_fails():
+    told = ["The receipt names a different secret: ask your instructor."]
+    receipt = {"commitment": commitment("words"), "pieces": {STEM: {"count": [2, 2]}}, "versions": {}}
+    record = {"piece": "count", "earned": 2}
+    assert _held_against(receipt, [record], "other words") == (told, False)
+    assert _held_against(receipt, [record], "words") == (["Every piece has the points stated on the receipt."], True)
+    told = ["These differ from the receipt:", "count: 1 here, 2 on the receipt"]
+    assert _held_against(receipt, [record | {"earned": 1}], "words") == (told, False)
 
 
 def test_a_claim_must_not_be_verified_by_its_reference(tmp_path):

@@ -77,6 +77,7 @@ def test_the_page_tells_the_same(folder, tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[-1] == str(target)
     for words in ("01 Dual representation", "2 of 14", "2 of 21", "<li>✓ predict: right</li>", "not right yet"):
         assert words in text
+    assert text.count("<li>") == 14 + 7  # every piece, and no summary
     assert "<script" not in text and str(folder) not in text
 
 

@@ -87,7 +87,7 @@ def test_full_marks_open_it_and_one_wrong_piece_does_not(course, monkeypatch, ca
     wrong = ""
     target = tmp_path / "solved.ipynb"
     assert show(course, "--notebook", "mine.ipynb", "--out", str(target)) == 0
-    assert checked[-1].name == "mine.ipynb"
+    assert checked[-1].name == "mine.ipynb" and capsys.readouterr().out == f"{target}\n"
     solved = nbformat.read(target, as_version=4)
     nbformat.validate(solved)
     assert not any("HIDDEN" in cell.source or "SOLUTION" in cell.source for cell in solved.cells)

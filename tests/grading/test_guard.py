@@ -19,9 +19,11 @@ from nbgrader.exchange.default.collect import ExchangeCollect
 
 from kernelcourse.course import guard
 from kernelcourse.course.engine import load_config, nbgrader_api
+from kernelcourse.course.folder import Course
 from kernelcourse.course.grade import grade
 from kernelcourse.course.handed import read_handed, students_with
 from kernelcourse.course.received import note_received, read_received
+from kernelcourse.course.workshop import copy_course
 from tests.grading.hostile.submission import ASSIGNMENT, RIGHT, STEM, WRONG, honest
 from tests.grading.somebody import run_as_somebody
 
@@ -233,6 +235,18 @@ def test_what_cannot_be_read_is_an_ending_of_one_student(tmp_path):
     assert "unreadable folder" in lines["closed"] and "unreadable folder" in lines["locked"]
     assert "['a.ipynb'] []" in lines["open"] and "a.ipynb cannot be read: Permission denied" in lines["shut"]
     (folder / "closed").chmod(0o755)
+
+
+def test_a_copy_of_a_course_has_the_collectors_records_and_follows_no_link(tmp_path):
+    course = Course(tmp_path / "course")
+    (course.root / "submitted" / "ada" / ASSIGNMENT).mkdir(parents=True)
+    for path in (course.root / "nbgrader_config.py", course.root / "gradebook.db", tmp_path / "secret.csv"):
+        path.touch()
+    (course.root / ".grading").mkdir()
+    (course.root / "submitted" / "received.csv").write_text("student,assignment,received\n", encoding="ascii")
+    (course.root / "submitted" / "secret.csv").symlink_to(tmp_path / "secret.csv")
+    copy = copy_course(course, ASSIGNMENT, tmp_path / "copy")
+    assert {path.name for path in (copy.root / "submitted").iterdir()} == {"ada", "received.csv"}
 
 
 def test_a_submission_is_another_when_its_notebooks_are(tmp_path):

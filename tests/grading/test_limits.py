@@ -2,11 +2,14 @@
 
 import nbformat
 import pytest
+from traitlets.config import Config
 
 from kernelcourse.checking.plain import DEEPEST, MOST, NotPlain, Unknown, decode, encode
-from kernelcourse.course import graded
+from kernelcourse.course import graded, submission
+from kernelcourse.course.folder import Course
 from kernelcourse.course.lms import harmless
 from kernelcourse.course.notebooks import strip_noise
+from kernelcourse.course.preprocessors import GradeSafely
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -63,3 +66,18 @@ def test_a_notebook_of_the_largest_size_is_read_for_its_answers(tmp_path, monkey
     (tmp_path / "link.ipynb").symlink_to(path)
     monkeypatch.undo()
     assert graded._answers(tmp_path / "link.ipynb", "a") == graded._answers(tmp_path / "gone.ipynb", "a") == {}
+
+
+def test_a_configuration_sets_every_limit_of_grading():
+    settings = {"timeout": 1.5, "patience": 2.5, "total": 7.0, "memory": 10**9, "output": 99, "packages": ["numpy"]}
+    settings |= {"unsafe": True, "shelf": "/shelf", "secret": "words"}
+    step = GradeSafely(config=Config({"GradeSafely": settings}))
+    assert {name: getattr(step, name) for name in settings} == settings
+
+
+def test_a_run_takes_the_libraries_of_its_sandboxes_from_its_own_shelf(tmp_path):
+    (tmp_path / "nbgrader_config.py").write_text("c = get_config()\nc.GradeSafely.timeout = 7\n", encoding="ascii")
+    for shelf, expected in (("/shelf", "/shelf"), ("", submission._own_shelf())):
+        task = submission.Task("01-a", {}, {}, "words", unsafe=True, run="1", shelf=shelf)
+        step = submission._steps(Course(tmp_path), task)[0]
+        assert (step.shelf, step.secret, step.unsafe, step.timeout) == (expected, "words", True, 7)

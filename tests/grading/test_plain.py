@@ -172,6 +172,16 @@ def test_half_a_message_is_no_message(ends):
         channel.receive()
 
 
+def test_a_reader_that_does_not_read_is_late_and_one_that_is_gone_has_hung_up(ends):
+    channel, other = ends
+    channel.connection.settimeout(0.01)
+    with pytest.raises(TimeoutError):
+        channel.send({"text": "x" * 10_000_000})
+    other.close()
+    with pytest.raises(Closed):
+        channel.send({})
+
+
 @pytest.mark.parametrize(
     "text",
     [

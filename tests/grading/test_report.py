@@ -331,6 +331,15 @@ def test_an_unreadable_result_is_an_odd_ending(tmp_path, content):
     assert "unreadable result" in section(page, "Unusual endings")
 
 
+def test_half_a_character_does_not_stop_the_report(tmp_path):
+    course = temporary_course(tmp_path, HERE, ASSIGNMENT)
+    ending = {"notebook": STEM, "kind": "timeout", "text": "It took \ud800 long."}
+    write_result(course, "ada", [record("kernel") | {"piece": "ker\ud800nel"}], endings=[ending])
+    page, _, moodle = report(course, ASSIGNMENT)
+    assert "It took \\ud800 long." in section(page.read_text(encoding="utf-8"), "Unusual endings")
+    assert rows(moodle)[1][-1] == "ker?nel 2/2"
+
+
 # Similarity
 
 HEAD = "def dual_weights(K, t, lam):\n"
@@ -371,6 +380,28 @@ def test_half_a_class_that_copied_word_for_word_is_found():
     texts = dict.fromkeys([f"c{i}" for i in range(10)], copied) | {f"s{i}": ALTERNATIVES[i % 8] for i in range(10)}
     (group,) = near_identical("answer", texts, [STUB, SOLUTION])
     assert group.students == tuple(f"c{i}" for i in range(10))
+
+
+def test_the_same_text_with_comments_of_ones_own_is_not_the_same_text():
+    """What many wrote is the usual way to write it; only a text that agrees to the letter is a copy."""
+    commented = COPIED.replace("    answer", "    # clever trick number {}\n    answer")
+    others = {f"s{i}": ALTERNATIVES[i % 8] for i in range(10)}
+    own = {f"c{i}": commented.format("abcdefghij"[i]) for i in range(10)}
+    assert near_identical("answer", own | others, [STUB, SOLUTION]) == []
+    spaced = {name: commented.replace("\n", "\n\n" if name == "c3" else "\n") for name in own}
+    (group,) = near_identical("answer", spaced | others, [STUB, SOLUTION])
+    assert group.students == tuple(own)  # blank lines make no difference
+
+
+def test_answers_are_compared_by_runs_of_five_tokens_with_the_names_of_attributes():
+    assert structure("a = np.linalg.solve") == ["name", "=", "name", ".", "linalg", ".", "solve"]
+    assert similarity._runs("a = np.x") == {("name", "=", "name", ".", "x")}
+    assert {" ".join(run) for run in similarity._runs("a = b.c.d")} == {
+        "name = name . c",
+        "= name . c .",
+        "name . c . d",
+    }
+    assert similarity._runs("a = b") == frozenset()
 
 
 def test_a_copy_with_a_few_lines_changed_is_found():

@@ -4,8 +4,10 @@ import importlib
 import os
 import secrets
 import shutil
+import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -16,6 +18,7 @@ from kernelcourse.course import drawing, users
 from kernelcourse.course import sandbox as sandboxes
 from kernelcourse.course.control_group import ControlGroup, home
 from kernelcourse.course.errors import CourseError
+from kernelcourse.course.plain import Channel
 from kernelcourse.course.sandbox import (
     WAITING,
     Died,
@@ -428,6 +431,84 @@ def test_a_sandbox_that_the_kernel_ends_for_its_memory_says_so(library, tmp_path
     assert died.value.kind == "memory"
 
 
+def not_started(**state):
+    """A sandbox without a process."""
+    sandbox = object.__new__(Sandbox)
+    sandbox.__dict__ |= {"limits": LIMITS, "unsafe": False, "group": None, "user": None, "scratch": "", "grace": 0}
+    sandbox.__dict__ |= {"idle": 0.0, "_seen": 0.0, "end": lambda: None, **state}
+    return sandbox
+
+
+def test_a_sandbox_asks_for_limits_on_all_its_processes_together(monkeypatch, tmp_path):
+    monkeypatch.setattr(sandboxes, "home", lambda: tmp_path)
+    monkeypatch.setattr(sandboxes, "ControlGroup", lambda place, most: most)
+    expected = {"memory.max": LIMITS.memory, "memory.swap.max": 0, "pids.max": LIMITS.processes + 66}
+    assert not_started()._own_group() == expected | {"memory.oom.group": 1}  # too much memory ends all of them
+
+
+def test_a_sandbox_that_is_not_ready_after_five_minutes_is_not_the_students_fault():
+    def never(message, *limits):
+        assert message is None and limits == (300, 300)
+        raise Died("timeout", "took too long")
+
+    with pytest.raises(CourseError, match=r"^the sandbox does not start within 300 seconds$"):
+        not_started(ready=False, _exchange=never, _complaint=lambda: "").ask({"op": "run"})
+
+
+class Clock:
+    """A clock that runs while others wait."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def monotonic(self):
+        return self.now
+
+    def select(self, reading, writing, troubled, seconds):
+        self.now += 1.2 * seconds
+        return [], [], []
+
+
+@pytest.mark.parametrize(("share", "seconds", "waits"), [(0.2, 20, False), (0.05, 5, True), (1.0, 5, False)])
+def test_code_waits_if_it_computes_less_than_a_tenth_of_the_time(monkeypatch, share, seconds, waits):
+    clock, (ours, theirs) = Clock(), socket.socketpair()
+    monkeypatch.setattr(sandboxes, "time", clock)
+    monkeypatch.setattr(sandboxes, "select", clock)
+    state = {"_watch": lambda: share * clock.now, "_is_asleep": lambda: True, "_ring": lambda message: None}
+    sandbox = not_started(channel=Channel(ours), **state)
+    sandbox.limits = Limits(seconds=5, patience=4)
+    with ours, theirs, pytest.raises(Died) as died:
+        sandbox._exchange(None, 5, 20)
+    assert clock.now - 100 == pytest.approx(seconds, abs=1.5) and str(died.value).endswith(WAITING) == waits
+
+
+def test_the_first_process_in_a_sandbox_is_ended_and_after_ten_seconds_all_of_them(monkeypatch):
+    clock, ended = Clock(), []
+    monkeypatch.setattr(sandboxes, "time", clock)
+    family = [SimpleNamespace(kill=lambda name=name: ended.append(name)) for name in ("bubblewrap", "first", "second")]
+
+    def wait(seconds):
+        clock.now += 1
+        raise subprocess.TimeoutExpired("bubblewrap", seconds)
+
+    for stubborn, expected in ((False, ["first"]), (True, [*["first"] * 10, "second", "first", "bubblewrap"])):
+        ended.clear()
+        last = "bubblewrap" if stubborn else "first"
+        process = SimpleNamespace(poll=lambda last=last: 0 if last in ended else None, wait=wait, stderr=None)
+        channel = SimpleNamespace(close=lambda: None)
+        sandbox = not_started(process=process, channel=channel, _family=lambda: family, used=lambda: 3.0)
+        Sandbox.end(sandbox)
+        assert ended == expected and sandbox.spent == 3
+
+
+def test_folders_around_a_link_of_the_system_can_be_entered_by_all(monkeypatch, tmp_path):
+    (tmp_path / "bin").symlink_to("programs")
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path))
+    mounts = sandboxes.Mounts()
+    mounts.add_system()
+    assert f"--perms 0755 --dir {tmp_path} --symlink programs {tmp_path}/bin" in " ".join(mounts.arguments)
+
+
 def test_a_user_is_one_sandboxs_alone(monkeypatch, tmp_path):
     monkeypatch.setattr(users, "_FOLDER", tmp_path / "locks")
     monkeypatch.setattr(users, "_IDS", range(70_001, 70_004))
@@ -437,7 +518,11 @@ def test_a_user_is_one_sandboxs_alone(monkeypatch, tmp_path):
     with pytest.raises(CourseError, match="70001 to 70003"):
         users.OwnUser()
     one.give_back()
-    assert users.OwnUser().uid == one.uid
+    with ThreadPoolExecutor(1) as threads:  # a user may be given back in another thread
+        third = threads.submit(users.OwnUser).result()
+    assert third.uid == one.uid
+    third.give_back()
+    assert users.OwnUser().uid == third.uid
 
 
 def test_users_with_a_process_are_not_lent():

@@ -6,9 +6,11 @@ import os
 import shutil
 import signal
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
+import psutil
 import pytest
 from nbgrader.api import Gradebook
 
@@ -228,6 +230,27 @@ def test_a_job_has_so_much_processor_time_for_itself(monkeypatch):
             pass
 
     assert dict(on_this_machine(work, ["busy"], jobs=1)) == {"busy": schedule.OVERDUE}
+
+
+def test_a_job_limits_its_own_memory_and_processor_time(monkeypatch):
+    import resource
+
+    limits = {}
+    monkeypatch.setattr(resource, "setrlimit", lambda which, pair: limits.setdefault(which, pair[0]))
+    schedule._keep_within(set())
+    assert schedule.MEMORY < limits[resource.RLIMIT_AS] < 100 * schedule.MEMORY
+    assert limits[resource.RLIMIT_CPU] == pytest.approx(time.process_time() + schedule.SECONDS, abs=2)
+
+
+def test_a_run_that_is_given_up_leaves_no_process_behind():
+    def work(student):
+        time.sleep(0 if student == "quick" else 600)
+
+    before = set(psutil.Process().children())
+    run = on_this_machine(work, ["quick", "slow"], jobs=2)
+    assert next(run) == ("quick", "") and set(psutil.Process().children()) - before
+    run.close()
+    assert not set(psutil.Process().children()) - before
 
 
 def test_a_submission_that_cannot_be_read_in_time_gets_nothing_and_a_line(course, monkeypatch):

@@ -9,6 +9,7 @@ import json
 import re
 import zipfile
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from nbgrader.api import Gradebook
@@ -17,6 +18,7 @@ from kernelcourse.course import merge, sandbox, submission
 from kernelcourse.course.cli import main
 from kernelcourse.course.engine import load_config
 from kernelcourse.course.errors import CourseError
+from kernelcourse.course.folder import Course
 from kernelcourse.course.grade import grade
 from kernelcourse.course.handed import Handed
 from kernelcourse.course.received import note_received, time_of
@@ -162,6 +164,23 @@ def test_of_several_submissions_the_last_or_the_best_counts_and_all_are_kept(cou
         assert points(course) == before
 
 
+@pytest.mark.parametrize(("penalty", "best"), [(5, 8), (6, 2), (7, 2)])
+def test_the_best_is_found_after_the_penalties(tmp_path, monkeypatch, penalty, best):
+    writer = object.__new__(merge.Writer)  # without a gradebook
+    writer.course, writer.assignment = Course(tmp_path), ASSIGNMENT
+    writer.plugin = SimpleNamespace(late_submission_penalty=lambda student, score, late: penalty * late / 3600)
+    monkeypatch.setattr(merge.Writer, "_due", lambda self, student: DUE)
+    for text, hours in (("right", 1), ("half", 0)):  # eight points, an hour late, and two points in time
+        handed = Handed({"a.ipynb": text.encode()}, received=f"{DUE + timedelta(hours=hours)} UTC")
+        task = SimpleNamespace(assignment=ASSIGNMENT, run="1")
+        merge.store(writer.course, submission.grade_submission(task, "ada", handed))
+    last = merge.read_result(writer.course, ASSIGNMENT, "ada")
+    chosen = writer._best("ada", last)
+    assert sum(chosen["notebooks"][STEM]["scores"].values()) == best
+    stored = merge.result_folder(writer.course, ASSIGNMENT, "ada") / "result.json"
+    assert stored.read_text(encoding="utf-8") == json.dumps(chosen, indent=1)  # to be read by people as well
+
+
 def test_a_group_hands_in_once_and_everybody_gets_it(course, capsys):
     (course.root / "groups.csv").write_text("student,group\nada,one\nbob,one\ncleo,one\ndan,two\n", encoding="utf-8")
     submit(course, "ada", "half")
@@ -252,11 +271,12 @@ Eve,Curie,,eve@x.org
 """
 
 
-def test_lists_of_the_platforms_come_in_and_tables_of_points_go_out(course, tmp_path):
+def test_lists_of_the_platforms_come_in_and_tables_of_points_go_out(course, tmp_path, capsys):
     (tmp_path / "canvas.csv").write_text(CANVAS, encoding="utf-8-sig")
     (tmp_path / "moodle.csv").write_text(MOODLE.replace(",", ";"), encoding="utf-8")
     assert enrol(course, tmp_path / "canvas.csv") == ["ada", "bob"]
     assert main(["roster", str(tmp_path / "moodle.csv"), "--course", str(course.root)]) == 0
+    assert capsys.readouterr().out == "2 students are enrolled from moodle.csv\n"
     submit(course, "ada")
     grade(course, ASSIGNMENT)
     submit(course, "newcomer")

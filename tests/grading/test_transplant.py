@@ -18,6 +18,7 @@ from kernelcourse.course.transplant import (
     Unreadable,
     assign,
     cut,
+    listed,
     read_cells,
     shorten,
     transplant,
@@ -269,6 +270,12 @@ def test_a_file_of_millions_of_lists_is_not_even_read(monkeypatch):
         read_cells(text.replace('"cells"', f'"more": [{"[]," * 1000} 0], "cells"').encode())
 
 
+def test_a_file_may_have_ten_million_brackets():
+    for count, reason in ((10_000_000, "it is not JSON"), (10_000_001, "it has millions of parts")):
+        with pytest.raises(Unreadable, match=reason):
+            read_cells(b"[" * count)
+
+
 def test_a_file_of_quotation_marks_is_read_in_linear_time(monkeypatch):
     """A search for the end of the text from every quotation mark would take hours."""
     monkeypatch.setattr("kernelcourse.course.transplant._BRACKETS", 1000)
@@ -285,6 +292,11 @@ def test_texts_have_a_budget_and_answers_come_first(notebook):
     assert left_out == 2 and kept[-1] == answer
     assert sum(written_size(cell.text) for cell in kept) <= BUDGET
     assert [bool(cell.text) for cell in kept] == [True, True, True, False, False, True]
+
+
+def test_up_to_six_files_are_listed_by_name():
+    assert listed([*"abcdef"]) == "a, b, c, d, e and f"
+    assert listed([*"abcdefg"]) == "a, b, c, d, e and 2 more"
 
 
 def test_of_two_files_the_newer_counts_then_the_higher_number(notebook):

@@ -1,6 +1,7 @@
 """Each student's own numbers: texts, checks, hints and hidden cases use them; a copied answer fails and is named."""
 
 import json
+import re
 import shutil
 
 import nbformat
@@ -11,12 +12,16 @@ from kernelcourse.checking import Case, CheckFailed, Checks, Claim, Mistake, Pas
 from kernelcourse.checking.variants import checked_parameters
 from kernelcourse.course.cli import main
 from kernelcourse.course.engine import nbgrader_api, succeed
+from kernelcourse.course.errors import CourseError
 from kernelcourse.course.folder import Course
 from kernelcourse.course.grade import grade
 from kernelcourse.course.init import init
+from kernelcourse.course.per_student import release_to_each
+from kernelcourse.course.release import lay_out_sources
 from kernelcourse.course.secret import VARIABLE
 from kernelcourse.course.similarity import near_identical
-from kernelcourse.course.variants import read_variants
+from kernelcourse.course.transplant import Ending
+from kernelcourse.course.variants import Variants, read_variants
 
 ASSIGNMENT, STEM = "01-powers", "powers"
 SOURCE = """---
@@ -142,6 +147,30 @@ def test_a_copy_with_the_numbers_of_ones_own_is_found():
     (group,) = near_identical("f", texts, own=own)
     assert group.students == ("ada", "bob") and group.overlap == 1
     assert [found.overlap for found in near_identical("f", texts)] != [1]
+
+
+def test_a_copy_of_another_students_notebook_is_named_by_its_owner():
+    variants = Variants(seeds={"ada": 11, "bob": 12})
+    assert variants.endings("ada", {STEM: ["SEED = 11", "SEED = 12"]}) == []  # a copied cell beside one's own
+    for text, whose in (("x = 0\nSEED = 12", "that of bob"), ("SEED = 13", "another")):
+        said = f"The notebook is not the student's own but {whose}; it was graded with the student's numbers."
+        assert variants.endings("ada", {STEM: [text]}) == [Ending("another variant", said, STEM)]
+
+
+@pytest.mark.parametrize("student", ["..", ".hidden", "a/b", ""])
+def test_a_notebook_is_released_to_ids_that_can_be_folders_only(tmp_path, student):
+    with pytest.raises(CourseError, match=f"{re.escape(repr(student))} cannot be a student's id"):
+        release_to_each(Course(tmp_path), ASSIGNMENT, ["ada", student], None)
+
+
+def test_the_common_release_has_numbers_in_its_places(tmp_path):
+    course, workshop = Course(tmp_path / "course"), Course(tmp_path / "workshop")
+    folder = course.solutions / ASSIGNMENT
+    folder.mkdir(parents=True)
+    (folder / f"{STEM}.md").write_text(SOURCE, encoding="utf-8")
+    (folder / "checks.py").write_text(CHECKS, encoding="utf-8")
+    texts = "\n".join(cell.source for cell in lay_out_sources(course, workshop, ASSIGNMENT, None)[STEM].cells)
+    assert "{{" not in texts and f"assert power(2) == 2**{common(course)}\n" in texts
 
 
 @pytest.fixture(scope="module")

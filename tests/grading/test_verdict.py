@@ -1,20 +1,27 @@
 """Checks are judged outside the sandbox: by what functions return, not by what they are."""
 
+import json
 import multiprocessing
 import os
+from types import SimpleNamespace
 
+import nbformat
 import numpy as np
 import pytest
 from nbformat import from_dict
 from nbgrader.utils import determine_grade
 
+from kernelcourse.checking import dual_representation
 from kernelcourse.checking.cases import Case, case_generator
+from kernelcourse.course import receipt as receipts
 from kernelcourse.course.plain import Unknown
+from kernelcourse.course.preprocessors import GradeSafely
 from kernelcourse.course.proxy import AnswerRaised, RemoteFunction
-from kernelcourse.course.sandbox import Limits, Sandbox
+from kernelcourse.course.sandbox import Died, Limits, Sandbox
 from kernelcourse.course.secret import assignment_secret, commitment, fingerprint, revealed, secret_seed
 from kernelcourse.course.session import Session, _clean
-from kernelcourse.course.verdict import Grounds, Judge, bound_names
+from kernelcourse.course.verdict import Grounds, Judge, Recorder, bound_names
+from kernelcourse.course.worker import Outputs
 
 SETUP = """
 from kernelcourse.checking import dual_representation
@@ -307,9 +314,80 @@ def test_outputs_are_text_and_pictures_only():
     }
     forged = [5, {"output_type": "raw"}, {"output_type": "stream"}, {"output_type": "display_data", "data": data}]
     forged += [{"output_type": "error", "traceback": 5, "ename": ["a"]}, {"output_type": "execute_result", "data": 5}]
-    stream, display, error = _clean(forged, 100)
-    assert stream["text"] == "" and error["ename"] == "['a']"
+    forged.append({"output_type": "error", "ename": "Own", "evalue": "told", "traceback": ["line 1", "line 2"]})
+    stream, display, error, other = _clean(forged, 100)
+    assert stream["text"] == "" and error["ename"] == "['a']" and error["traceback"] == ["['a']: None"]
+    assert other == forged[-1]
     assert display["data"] == {"text/plain": "x", "image/png": "aGk="}
+
+
+def test_what_is_printed_goes_on_where_it_was_printed_last():
+    outputs = Outputs(limit=8)
+    for name, text in (("stdout", "a"), ("stderr", "b"), ("stderr", "c"), ("stdout", "d"), ("stdout", "efghij")):
+        outputs.write(name, text)
+    shown = [("stdout", "a"), ("stderr", "bc"), ("stdout", "defgh")]
+    assert [(one["name"], one["text"]) for one in outputs.plain()] == shown and outputs.cut
+
+
+class Answering:
+    """A sandbox that answers at once."""
+
+    limits, spent, idle = Limits(), 0.0, 0.0
+
+    def __init__(self):
+        self.asked, self.ended = [], False
+
+    def ask(self, message, *limits):
+        self.asked.append(message["op"])
+        return {}
+
+    def used(self):
+        return 0.0
+
+    def end(self):
+        self.ended = True
+
+
+def test_a_copy_is_kept_in_the_sandbox_and_a_notebook_that_takes_too_long_ends_it():
+    session = Session(Answering, seconds=3000)
+    sandbox = session.sandbox
+    kept = [session.keep(), session.run("x = 1"), session.keep()]
+    assert kept == [0, ([], None), 1] and sandbox.asked == ["keep", "run", "keep"]
+    session.begun, session.seconds = 0, 1e-9
+    with pytest.raises(Died, match="the notebook as a whole took too long"):
+        session.keep()
+    assert sandbox.ended and session.sandbox is None
+
+
+def test_cells_are_numbered_from_one_in_notebooks_and_endings():
+    cells = [nbformat.v4.new_code_cell("x = 1"), nbformat.v4.new_markdown_cell("so"), nbformat.v4.new_code_cell("x")]
+    died = Died("timeout", "took too long")
+    running = SimpleNamespace(run=lambda source: ([], died if source == "x" else None))
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    (ending,) = GradeSafely()._grade(notebook, notebook, running, "stem")
+    assert [cells[0].execution_count, cells[2].execution_count] == [1, 2]
+    assert ending.record == {"notebook": "stem", "kind": "timeout", "text": "Cell 2 took too long."}
+
+
+def test_a_check_is_for_the_functions_of_students_only():
+    recorder = Recorder(dual_representation.checks(1))
+    for judge in (recorder, recorder.hidden):
+        with pytest.raises(TypeError, match="a check is for the student's functions"):
+            judge(gram_matrix=lambda Phi: Phi @ Phi.T)
+
+
+def test_the_same_verdict_has_the_same_bytes_and_a_receipt_can_be_read():
+    pieces = [{"piece": "f", "earned": 1, "points": 2}]
+    first = {"scores": {"check-f": 1.0, "written": None}, "pieces": pieces}
+    other = {"pieces": pieces, "scores": {"written": None, "check-f": 1.0}}
+    assert receipts.verdict({"notebooks": {"a": first, "b": other}}) == receipts.verdict(
+        {"notebooks": {"b": first, "a": other}}
+    )
+    result = {"student": "ada", "assignment": "01-a", "notebooks": {"a": first}, "digest": "00", "versions": {}}
+    text = receipts.receipt(result, "words").decode()
+    content = json.loads(text)
+    assert content["points"] == 1 and content["pieces"] == {"a": {"f": [1, 2]}}
+    assert text == json.dumps(content, indent=1) + "\n"
 
 
 def test_names_that_cells_bind():
@@ -332,7 +410,7 @@ def test_the_secret_of_one_assignment_tells_nothing_of_another(tmp_path, monkeyp
     monkeypatch.setenv("KERNELCOURSE_HIDDEN_SEED", "words")
     one, other = assignment_secret(tmp_path, "01-a"), assignment_secret(tmp_path, "02-b")
     assert one != other and one == assignment_secret(tmp_path, "01-a") and "words" not in one + other
-    assert commitment(one).startswith(fingerprint(one))
+    assert fingerprint(one) == commitment(one)[:12]
 
 
 def test_processes_that_come_together_get_the_same_secret(tmp_path, monkeypatch):
