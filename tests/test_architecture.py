@@ -8,6 +8,7 @@ import inspect
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ LAYERS = [
 RANK = {module: rank for rank, layer in enumerate(LAYERS) for module in layer}
 
 
+@cache
 def imports(path):
     """The top-level modules of our package that a file imports, and the outside packages at its top level."""
     inside, outside = set(), set()

@@ -10,11 +10,8 @@ from __future__ import annotations
 
 import ast
 import compileall
-import contextlib
 import hashlib
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -237,7 +234,7 @@ def _build(place: Path, kept: set[str]) -> None:
     _write(package / "checking" / "__init__.py", _CHECKING)
     _write(package / "refused.py", _REFUSING)
     compileall.compile_dir(place, quiet=2, stripdir=str(place), prependdir="/library")
-    for known in _fonts(place.parent):
+    for known in _fonts():
         shutil.copy(known, place)
     for path in (place, *place.rglob("*")):  # the sandbox's user owns none of these files
         path.chmod(0o755 if path.is_dir() else 0o644)
@@ -277,14 +274,9 @@ def _constants(node: ast.Assign | ast.AnnAssign) -> Iterator[str]:
             yield from (f"{part.id} = None" for part in ast.walk(target) if isinstance(part, ast.Name))
 
 
-def _fonts(shelf: Path) -> list[Path]:
-    """Matplotlib's list of this machine's fonts, built once."""
-    known = shelf / "fonts"
-    if not known.exists():
-        draft = tempfile.mkdtemp(dir=shelf)
-        environment = {**os.environ, "MPLCONFIGDIR": draft}
-        code = "import matplotlib.font_manager"
-        subprocess.run([sys.executable, "-c", code], env=environment, check=False, capture_output=True)
-        with contextlib.suppress(OSError):  # another process was quicker
-            Path(draft).replace(known)
-    return list(known.glob("fontlist-*.json"))
+def _fonts() -> list[Path]:
+    """Matplotlib's list of this machine's fonts, which it builds once and keeps."""
+    from matplotlib import font_manager, get_cachedir
+
+    known = Path(get_cachedir()) / f"fontlist-v{font_manager.FontManager.__version__}.json"
+    return [known] if known.exists() else []
