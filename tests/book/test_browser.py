@@ -104,7 +104,8 @@ MARK_LOOKS = """(elsewhere) => {
       const { backgroundColor, backgroundImage, opacity, position } = getComputedStyle(box);
       const own = [backgroundColor, backgroundImage, opacity, position].join();
       const opaque = /^rgb\\(/.test(backgroundColor);
-      known.set(box, opaque ? own : own + behind(box.parentElement));
+      const shown = own === "rgba(0, 0, 0, 0),none,1,static" ? "" : own;
+      known.set(box, opaque ? shown : shown + behind(box.parentElement));
     }
     return known.get(box);
   };
