@@ -186,7 +186,9 @@ def words_of(context, address: str) -> str:
     page.evaluate(AXE)
     found = page.evaluate("() => axe.run(document.querySelector('[role=alert]')).then((done) => done.violations)")
     assert found == []
-    return alert.inner_text()
+    words = alert.inner_text()
+    page.close()  # behind the alert, JupyterLite would go on starting
+    return words
 
 
 def test_a_page_of_the_site_says_why_it_cannot_run(new_window, site):
