@@ -82,14 +82,7 @@ def svms_on_points(
 
 
 def _by_steps(
-    loops: Loops,
-    source: Any,
-    n: int,
-    problems: list[svm.Problem],
-    lam: float,
-    most: list[int],
-    offset: bool,
-    gap: float,
+    loops: Loops, source: Any, n: int, problems: list[svm.Problem], lam: float, most: list[int], free: bool, gap: float
 ) -> list[Any]:
     """The fits; if this many steps do not reach the gap, the coefficients that they lead to."""
     starts = np.append(0, np.cumsum([len(y) for _, y in problems]))
@@ -98,7 +91,7 @@ def _by_steps(
     c, found, shares = np.zeros(len(y)), np.empty((len(problems), 4)), np.linspace(0, len(problems), 9).astype(int)
 
     def work(part: slice) -> None:
-        loops.small_problems(*source, rows, y, starts, part.start, part.stop, C, offset, gap, limits, c, found)
+        loops.small_problems(*source, rows, y, starts, part.start, part.stop, C, free, gap, limits, c, found)
 
     in_threads(work, [slice(a, b) for a, b in pairwise(shares.tolist()) if a < b], STEPS * len(y))
     return [
@@ -134,11 +127,11 @@ def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point,
         if gap < point.gap < 0.1:  # the start is close to the solution
             point, steps = _put_on_margin(dual, point, min(5, max_steps))
             best = min(best, point, key=rank)
-    few = max(50, 3 * n // 4)
+    few, many = max(50, 3 * n // 4), 3 * n if n < SHORT else 10 * n
     while best.gap > gap:
         loops = compiled(few * (2 * n + 8 * CALL))
         # A compiled step takes microseconds, a system of all free coefficients O(n^3): for many points, more steps pay.
-        some, most = (10 * n, max(20 * n, n * n // 20)) if loops else (few, max(3 * n, n * n // 300))
+        some, most = (many, max(20 * n, n * n // 20)) if loops else (few, max(3 * n, n * n // 300))
         if steps >= min(most, max_steps):
             break
         c, f, took, done = _steps(dual, point, loops, tol, min(some, max_steps - steps))
@@ -147,12 +140,15 @@ def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point,
         best = min(best, point, key=rank)
         if point.gap <= gap:
             break
-        if point.gap < 0.1 and (gap < TIGHT or not done):
+        free = np.count_nonzero((dual.lo < c) & (c < dual.hi))
+        paid = n < SHORT and took * n > (free + 200) ** 3 / 100  # the steps have taken as long as a system would
+        if point.gap < 0.1 and (gap < TIGHT or not done or paid):
             point, took = _put_on_margin(dual, point, min(5, max_steps - steps))
             steps += took
             best = min(best, point, key=rank)
         elif took == 0 and tol < 1e-12:
             break  # rounding allows no further progress
+        many *= 2 if n < SHORT else 1
         if done:
             tol *= min(0.5, max(0.02, 0.5 * gap / max(point.gap, TINY)))
 
