@@ -403,16 +403,18 @@ def test_many_ridges_from_one_reduction(n, scale, order):
     kept = A.copy()
     a = solve_ridges(A, t[:n], ridges)
     np.testing.assert_array_equal(A, kept)
+    np.testing.assert_allclose(solve_ridges(kept, t[:n], ridges, overwrite=True), a, rtol=1e-8)
     for ridge, column in zip(ridges, a.T, strict=True):
         np.testing.assert_allclose(column, solve_ridge(A, t[:n], ridge), rtol=1e-8)
 
 
-def test_many_ridges_of_an_indefinite_matrix_are_solved_one_by_one():
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_many_ridges_of_an_indefinite_matrix_are_solved_one_by_one(overwrite):
     values = np.array([1.0, 0.5, -1e-8])
     A = np.linalg.qr(K[:3, :3])[0]
     A = (A * values) @ A.T
     with pytest.warns(KernelCourseWarning, match="leaving out|not numerically"):
-        a = solve_ridges((A + A.T) / 2, t[:3], np.array([1e-9]))
+        a = solve_ridges((A + A.T) / 2, t[:3], np.array([1e-9]), overwrite=overwrite)
     with pytest.warns(KernelCourseWarning, match="leaving out|not numerically"):
         np.testing.assert_array_equal(a[:, 0], solve_ridge((A + A.T) / 2, t[:3], 1e-9))
 

@@ -35,7 +35,6 @@ SHORT = 1500  # points; a problem with more is given fewer steps before another 
 CHECK = 500  # steps between two checks of which coefficients can be left out
 WORTH_A_THREAD = 1000  # points in each of several problems worth solving at the same time
 WORTH_BLAS_THREADS = 1500  # points in one problem; for fewer, a second thread costs more than it saves
-FEW = 400  # one of several problems may take twice as many steps as it has points, or twice this number
 NO_POINTS = np.empty((0, 0)), False, 0.0  # for compiled steps that have all of K
 TIGHT = 1e-5  # below this gap, the linear system is tried as soon as its guess may be right
 
@@ -47,8 +46,8 @@ def solve_each(K: Array, problems: list[svm.Problem], lam: float, **numbers: Any
     loops = ready(STEPS * sum(size**2 for size in sizes))
     starts: list[Any] = [None] * len(problems)
     if loops is not None and (max(sizes) < SHORT or len(problems) > 1) and numbers["gap"] > 1e-8:
-        most = [20 * max(SMALL, n) if size < SHORT else 2 * size for size in sizes]
-        starts = _by_steps(loops, (K, *NO_POINTS), n, problems, lam, most, numbers["offset"], numbers["gap"])
+        goal = {name: numbers[name] for name in ("offset", "gap")}
+        starts = _by_steps(loops, (K, *NO_POINTS), n, problems, lam, 20 * max(SMALL, n), **goal)
     left = [
         partial(_solve_one, K, *problem, lam, {**numbers, "alpha0": start})
         for problem, start in zip(problems, starts, strict=True)
@@ -73,28 +72,22 @@ def svms_on_points(
         return NotImplemented
     fits, free, (factor, squared) = [None] * len(problems), offset == "free", exponent(kernel)
     if (loops := ready(len(P) ** 2)) is not None:
-        most = [2 * max(FEW, len(y)) if len(problems) > 1 else len(y) // 10 for _, y in problems]
+        most = 20 * max(SMALL, len(P)) if len(problems) > 1 else len(P) // 10
         source = np.empty((0, 0)), np.ascontiguousarray(P.T, dtype=float), squared, factor
-        fits = _by_steps(loops, source, len(P), problems, lam, most, free, gap)
+        fits = _by_steps(loops, source, len(P), problems, lam, most, offset=free, gap=gap)
     left = [problem for problem, fit in zip(problems, fits, strict=True) if not isinstance(fit, svm.SVMFit)]
     more = iter(svm.solve_each(gram(kernel, P), left, lam, offset=free, gap=gap) if left else [])
     return [fit if isinstance(fit, svm.SVMFit) else next(more) for fit in fits]
 
 
 def _by_steps(
-    loops: Loops,
-    source: Any,
-    n: int,
-    problems: list[svm.Problem],
-    lam: float,
-    most: list[int],
-    offset: bool,
-    gap: float,
+    loops: Loops, source: Any, n: int, problems: list[svm.Problem], lam: float, most: int, *, offset: bool, gap: float
 ) -> list[Any]:
-    """The fits; if this many steps do not reach the gap, the coefficients that they lead to."""
+    """The fits; if `most` steps, or fewer for many points, do not reach the gap, the coefficients they lead to."""
     starts = np.append(0, np.cumsum([len(y) for _, y in problems]))
     rows, y = np.concatenate([rows for rows, _ in problems]), np.concatenate([y for _, y in problems])
-    C, gap, limits = svm.C_from_lam(lam, n=n), real(gap, "gap", above=0), np.array(most)
+    limits = np.array([most if len(y) < SHORT else min(most, 2 * len(y)) for _, y in problems])
+    C, gap = svm.C_from_lam(lam, n=n), real(gap, "gap", above=0)
     c, found, shares = np.zeros(len(y)), np.empty((len(problems), 4)), np.linspace(0, len(problems), 9).astype(int)
 
     def work(part: slice) -> None:
@@ -110,7 +103,7 @@ def _by_steps(
 
 
 def _solve_one(K: Array, rows: NDArray[np.intp], y: Array, lam: float, numbers: dict[str, Any]) -> svm.SVMFit:
-    part = K if len(rows) == len(K) else _among(K, rows)
+    part = K if len(rows) == len(K) else among(K, rows)
     return svm.solved(part, y, lam * len(K) / len(rows), **numbers)
 
 
@@ -134,11 +127,11 @@ def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point,
         if gap < point.gap < 0.1:  # the start is close to the solution
             point, steps = _put_on_margin(dual, point, min(5, max_steps))
             best = min(best, point, key=rank)
-    few = max(50, 3 * n // 4)
+    few, many = max(50, 3 * n // 4), 3 * n if n < SHORT else 10 * n
     while best.gap > gap:
         loops = compiled(few * (2 * n + 8 * CALL))
         # A compiled step takes microseconds, a system of all free coefficients O(n^3): for many points, more steps pay.
-        some, most = (10 * n, max(20 * n, n * n // 20)) if loops else (few, max(3 * n, n * n // 300))
+        some, most = (many, max(20 * n, n * n // 20)) if loops else (few, max(3 * n, n * n // 300))
         if steps >= min(most, max_steps):
             break
         c, f, took, done = _steps(dual, point, loops, tol, min(some, max_steps - steps))
@@ -147,12 +140,15 @@ def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point,
         best = min(best, point, key=rank)
         if point.gap <= gap:
             break
-        if point.gap < 0.1 and (gap < TIGHT or not done):
+        free = np.count_nonzero((dual.lo < c) & (c < dual.hi))
+        paid = n < SHORT and took * n > (free + 200) ** 3 / 100  # the steps have taken as long as a system would
+        if point.gap < 0.1 and (gap < TIGHT or not done or paid):
             point, took = _put_on_margin(dual, point, min(5, max_steps - steps))
             steps += took
             best = min(best, point, key=rank)
         elif took == 0 and tol < 1e-12:
             break  # rounding allows no further progress
+        many *= 2 if n < SHORT else 1
         if done:
             tol *= min(0.5, max(0.02, 0.5 * gap / max(point.gap, TINY)))
 
@@ -188,7 +184,7 @@ def _steps(dual: Dual, point: Point, loops: Loops, tol: float, most: int) -> tup
             c[active] = moved
             active, moved, r = active[kept], moved[kept], r[kept]
             y, lo, hi, diag = (v[kept] for v in (part.y, part.lo, part.hi, part.diag))
-            part = Dual(_among(part.K, kept), y, lo, hi, diag, dual.offset)
+            part = Dual(among(part.K, kept), y, lo, hi, diag, dual.offset)
     c[active] = moved
     return c, dual.y - r if len(active) == len(c) else symmetric_product(dual.K, c), took, now < steps
 
@@ -288,7 +284,7 @@ def _put_on_margin(dual: Dual, point: Point, rounds: int) -> tuple[Point, int]:
         held = np.where(np.isnan(guess), c, guess)
         f = _moved(K, f, c, held)
         with one_thread(len(free) < 1000):
-            solve = _kkt_solver(_among(K, free), np.zeros(len(free)), offset=dual.offset)
+            solve = _kkt_solver(among(K, free), np.zeros(len(free)), offset=dual.offset)
             step, step_b = solve((y - f - b)[free], -held.sum())
         c = held.copy()
         c[free] += step
@@ -302,7 +298,7 @@ def _put_on_margin(dual: Dual, point: Point, rounds: int) -> tuple[Point, int]:
     return best, rounds
 
 
-def _among(K: Array, chosen: NDArray[np.intp]) -> Array:
+def among(K: Array, chosen: NDArray[np.intp]) -> Array:
     """A copy of these rows and columns of K."""
     if (loops := ready(len(chosen) ** 2)) is not None:
         return loops.among(K, chosen)
@@ -326,7 +322,7 @@ def _solve_open(dual: Dual, point: Point, size: int, *, gap: float, max_steps: i
     held = np.delete(np.arange(len(c)), chosen)
     dual_value = point.objective * (1 - point.gap)
     c[chosen], steps = _interior_point(
-        _among(K, chosen),
+        among(K, chosen),
         y[chosen] - K[np.ix_(chosen, held)] @ c[held],
         lo[chosen],
         hi[chosen],
