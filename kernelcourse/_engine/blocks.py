@@ -58,33 +58,27 @@ def _by_a_tree(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
 
 
 def _among_all(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
-    nearest, loops = np.empty((len(X), kappa), dtype=np.intp), threads.ready(len(X) * len(Z))
+    nearest, loops = np.empty((len(X), kappa + 1), dtype=np.intp), threads.ready(len(X) * len(Z))
     mean, b = Z.mean(axis=0), squared_norms(Z)
     A, B = (X - mean, Z - mean) if 2 * mean @ mean > b.mean() else (X, Z)  # far from the origin, sums would cancel
     half = squared_norms(B) / 2
-    slack = 1e-14 * (X.shape[1] + 1) * (squared_norms(A) + 2 * half.max())
+    slack = 1e-14 * (X.shape[1] + 1) * (squared_norms(A) + 2 * half.max())[:, None]
 
     def work(rows: slice) -> None:
         own = np.arange(rows.start, rows.stop)
         if loops is not None:
-            best, where = np.full((len(own), kappa + 1), -np.inf), np.empty((len(own), kappa + 1), dtype=np.intp)
+            best = np.full((len(own), kappa + 1), -np.inf)
             for part in slices(len(Z), max(1, PAIRS // (4 * len(own)))):
-                loops.insert_largest(A[rows] @ B[part].T, half[part], part.start, best, where)
-            nearest[rows] = where[:, :kappa]
-            own = own[(best[:, :-1] - best[:, 1:] <= slack[rows, None]).any(axis=1)]
-            if len(own) == 0:
-                return
-        S = A[own] @ B.T
-        S -= half  # half of |x|^2 - |x - z|^2
-        i, j = np.divmod(np.flatnonzero((reached(S, kappa) - slack[own])[:, None] <= S), len(Z))
-        in_doubt = len(i) > kappa * len(S)  # too many candidates, or (below) two that are too close to order
-        if not in_doubt:
-            in_doubt = (np.diff(np.sort(S[i, j].reshape(-1, kappa), axis=1)) <= slack[own, None]).any()
-        keys = np.square(X[own][i] - Z[j]).sum(axis=1) if in_doubt else -S[i, j]
-        nearest[own] = first_of_rows(i, j, keys, kappa)
+                loops.insert_largest(A[rows] @ B[part].T, half[part], part.start, best, nearest[rows])
+            own = own[(best[:, :-1] - best[:, 1:] <= slack[rows]).any(axis=1)]  # too close to order
+        if len(own):
+            S = A[own] @ B.T
+            S -= half  # half of |x|^2 - |x - z|^2
+            i, j = np.divmod(np.flatnonzero(reached(S, kappa)[:, None] - slack[own] <= S), len(Z))
+            nearest[own, :kappa] = first_of_rows(i, j, np.square(X[own][i] - Z[j]).sum(axis=1), kappa)
 
     threads.in_threads(work, threads.slabs(len(X), len(Z), PAIRS), len(X) * len(Z), products=True)
-    return nearest
+    return nearest[:, :kappa]
 
 
 @accelerates(classifiers.labels_in_feature_space, rtol=0, atol=0)

@@ -28,18 +28,6 @@ TOL, ROUNDS = 1e-10, 100  # as in `feature_logistic`
 Sums = tuple[Array, Array]  # of the losses of each problem, and of their slopes
 
 
-class Stored:
-    """A feature map whose prepared points are their features, already computed."""
-
-    def __init__(self, features: Any) -> None:
-        self.m, self.penalty = features.m, features.penalty
-
-    def prepare(self, Phi: Array) -> Array:
-        return Phi
-
-    rows = prepare
-
-
 @accelerates(estimators.fit_each)
 def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: dict[str, Any]) -> list[Any]:
     """Fit a support vector machine by coordinate descent or by its dual, and several logistic problems together."""
@@ -51,10 +39,8 @@ def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: di
         return _logistic(features, P, problems, options["ridge"])
     loops = compiled(4 * n * n) if n >= 4 * features.m or n * n > room else None
     if loops is not None:
-        return _coordinate_descent(loops, features, P, problems, options)
-    if n * n <= room:
-        return _dual_svms(features, P, problems, options["lam"])
-    return [model.solve(Stored(features), features.rows(P), targets, **options) for targets in problems]
+        return _coordinate_descent(loops, features, P, problems, options | {"X": X})
+    return _dual_svms(features, P, problems, options["lam"]) if n * n <= room else NotImplemented
 
 
 def _whitened(features: Any, P: Any, kind: Any) -> tuple[Array, Any, Any]:
@@ -62,14 +48,14 @@ def _whitened(features: Any, P: Any, kind: Any) -> tuple[Array, Any, Any]:
 
     Also the maps from sums over $\Phi$ to sums over $\Psi$, and from weights of $\Psi$ to weights of $\Phi$.
     """
-    K, Psi = features.penalty(), np.empty((len(P), features.m), dtype=kind)
-    whitened: Any = np.asarray
-    unwhitened: Any = np.asarray
+    K, whitened, unwhitened = features.penalty(), np.asarray, np.asarray
     if not np.array_equal(K, np.eye(features.m)):  # the identity for random features
         with one_thread(features.m < 1000):
             L = cholesky(K)
-        whitened, unwhitened = partial(triangular_solve, L), partial(triangular_solve, L, transposed=True)
-    for rows in slices(len(P), 2 * features.m):
+        whitened, unwhitened = partial(triangular_solve, L), partial(triangular_solve, L, transposed=True)  # type: ignore[assignment]
+    del K
+    Psi = np.empty((len(P), features.m), dtype=kind)
+    for rows in slices(len(P), max(64, features.m // 4)):
         Psi[rows] = whitened(features.rows(P[rows]).T).T
     return Psi, whitened, unwhitened
 
@@ -103,7 +89,7 @@ def _coordinate_descent(
                     return NewtonFit(unwhitened(w), epoch, float(objective))
                 # Points at a bound without a KKT violation are left out until the next check.
                 active = np.flatnonzero(((alpha > 0) | (margins < 1)) & ((alpha < C) | (margins > 1)))
-        return feature_svm(Stored(features), features.rows(P), y, **options)  # type: ignore[arg-type]
+        return feature_svm(features, y=y, **options)
 
     return side_by_side([partial(solve, np.asarray(y, dtype=float)) for y in problems])
 
