@@ -77,7 +77,8 @@ def _among_all(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
             i, j = np.divmod(np.flatnonzero(reached(S, kappa)[:, None] - slack[own] <= S), len(Z))
             nearest[own, :kappa] = first_of_rows(i, j, np.square(X[own][i] - Z[j]).sum(axis=1), kappa)
 
-    threads.in_threads(work, threads.slabs(len(X), len(Z), PAIRS), len(X) * len(Z), products=True)
+    slabs = threads.slabs(len(X), len(Z), PAIRS if loops is None else threads.SLAB)
+    threads.in_threads(work, slabs, len(X) * len(Z), products=True)
     return nearest[:, :kappa]
 
 
