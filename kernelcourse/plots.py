@@ -27,16 +27,9 @@ Function = Callable[[Array], ArrayLike]
 Style = dict[str, Any]
 
 PALETTE = {
-    "blue": "#0072B2",
-    "vermillion": "#D55E00",
-    "green": "#007A5A",
-    "purple": "#A8487D",
-    "brown": "#8A6100",
-    "grey": "#5C6670",
-    "orange": "#E69F00",
-    "sky": "#56B4E9",
-    "black": "#000000",
-}
+    "blue": "#0072B2", "vermillion": "#D55E00", "green": "#007A5A", "purple": "#A8487D", "brown": "#8A6100",
+    "grey": "#5C6670", "orange": "#E69F00", "sky": "#56B4E9", "black": "#000000",
+}  # fmt: skip
 SERIES = tuple(PALETTE.values())[:6]  # orange and sky are too light for lines, black is kept for boundaries and sums
 GUIDE = "0.55"  # a light grey with a contrast of more than 3:1 on white, for lines at zero
 MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -191,8 +184,7 @@ def decision_regions(
     >>> ax.get_xlabel(), [text.get_text() for text in ax.get_legend().get_texts()]
     ('$x_1$', ['y = -1', 'y = 1', 'boundary', 'margin'])
     """
-    X = validation.points(X, columns=2)
-    y = np.asarray(y)
+    X, y = validation.points(X, columns=2), np.asarray(y)
     if y.dtype.kind == "f" or y.ndim != 1:
         y = validation.vector(y, "y")
     validation.same_length(y, "y", len(X))
@@ -282,15 +274,13 @@ def loglog_times(n: ArrayLike, seconds: Mapping[str, ArrayLike], *, ax: Axes | N
     >>> ax.get_legend().get_texts()[0].get_text()
     'dual, slope 3.0'
     """
-    n = _positive(n, "n")
-    curves = []
-    for name, values in _named(seconds, "seconds").items():
-        times = _positive(values, f"seconds[{name!r}]", length=len(n))
-        curves.append((name, times, slope(n, times)))
+    n, given = _positive(n, "n"), _named(seconds, "seconds")
+    times = {name: _positive(values, f"seconds[{name!r}]", length=len(n)) for name, values in given.items()}
+    exponents = {name: slope(n, values) for name, values in times.items()}
     ax = _axes(ax, x="$n$", y="seconds")
-    for i, (name, times, exponent) in enumerate(curves):
+    for i, (name, exponent) in enumerate(exponents.items()):
         style = _series(i, name) | {"marker": MARKERS[i % 6], "markersize": 5}
-        ax.loglog(n, times, label=f"{name}, slope {exponent:.1f}", **style)
+        ax.loglog(n, times[name], label=f"{name}, slope {exponent:.1f}", **style)
     ax.grid(which="major", color="0.9", linewidth=0.5)
     return _with_legend(ax)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -25,8 +24,6 @@ GAP = 1e-4  # the support vector machine's relative gap, below the error of the 
 EPOCHS, LOOK = 400, 10  # most passes of coordinate descent, and passes between computations of the gap
 TOL, ROUNDS = 1e-10, 100  # as in `feature_logistic`
 
-Sums = tuple[Array, Array]  # of the losses of each problem, and of their slopes
-
 
 @accelerates(estimators.fit_each)
 def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: dict[str, Any]) -> list[Any]:
@@ -34,47 +31,39 @@ def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: di
     n, room = len(X), options["memory"] // 8
     if is_dask(X) or model.solve not in (feature_logistic, feature_svm) or 3 * n * features.m > room:
         return NotImplemented
-    P = features.prepare(X)
     if model.solve is feature_logistic:
-        return _logistic(features, P, problems, options["ridge"])
+        return _logistic(features, X, problems, options["ridge"])
     loops = compiled(4 * n * n) if n >= 4 * features.m or n * n > room else None
     if loops is not None:
-        return _coordinate_descent(loops, features, P, problems, options | {"X": X})
-    return _dual_svms(features, P, problems, options["lam"]) if n * n <= room else NotImplemented
+        return _coordinate_descent(loops, features, X, problems, options)
+    return _dual_svms(features, X, problems, options["lam"]) if n * n <= room else NotImplemented
 
 
 def _whitened(features: Any, P: Any, kind: Any) -> tuple[Array, Any, Any]:
-    r"""Features $\Psi = \Phi L^{-\top}$ with the identity as penalty instead of $L L^\top$, as numbers of this `kind`.
-
-    Also the maps from sums over $\Phi$ to sums over $\Psi$, and from weights of $\Psi$ to weights of $\Phi$.
-    """
-    K, whitened, unwhitened = features.penalty(), np.asarray, np.asarray
-    if not np.array_equal(K, np.eye(features.m)):  # the identity for random features
+    r"""Features $\Psi = \Phi L^{-\top}$, whose penalty is the identity; this map, and that of weights back to w."""
+    L, whitened, unwhitened = features.penalty(), np.asarray, np.asarray
+    if not np.array_equal(L, np.eye(features.m)):  # the identity for random features
         with one_thread(features.m < 1000):
-            L = cholesky(K)
+            L = cholesky(L)
         whitened, unwhitened = partial(triangular_solve, L), partial(triangular_solve, L, transposed=True)  # type: ignore[assignment]
-    del K
     Psi = np.empty((len(P), features.m), dtype=kind)
     for rows in slices(len(P), max(64, features.m // 4)):
         Psi[rows] = whitened(features.rows(P[rows]).T).T
     return Psi, whitened, unwhitened
 
 
-def _dual_svms(features: Any, P: Any, problems: list[Any], lam: float) -> list[NewtonFit]:
+def _dual_svms(features: Any, X: Any, problems: list[Any], lam: float) -> list[NewtonFit]:
     r"""Solve from the Gram matrix $\Psi \Psi^\top$, which all problems share."""
-    Psi, _, unwhitened = _whitened(features, P, float)
-    rows = np.arange(len(P))
+    Psi, _, unwhitened = _whitened(features, features.prepare(X), float)
+    rows = np.arange(len(X))
     fits = svm.solve_each(Psi @ Psi.T, [(rows, y) for y in problems], lam, offset=False, gap=GAP)
-    return [
-        NewtonFit(unwhitened(Psi.T @ (fit.alpha * y)), 1, fit.objective) for fit, y in zip(fits, problems, strict=True)
-    ]
+    weights = [unwhitened(Psi.T @ (fit.alpha * y)) for fit, y in zip(fits, problems, strict=True)]
+    return [NewtonFit(w, 1, fit.objective) for w, fit in zip(weights, fits, strict=True)]
 
 
-def _coordinate_descent(
-    loops: Loops, features: Any, P: Any, problems: list[Any], options: dict[str, Any]
-) -> list[NewtonFit]:
+def _coordinate_descent(loops: Loops, features: Any, X: Any, problems: list[Any], options: Any) -> list[NewtonFit]:
     """Coordinate descent, several problems at a time; Newton's method solves those that do not converge quickly."""
-    Psi, _, unwhitened = _whitened(features, P, np.float32)  # their rounding errors are far below the gap
+    Psi, _, unwhitened = _whitened(features, features.prepare(X), np.float32)  # rounded by far less than the gap
     squares = np.maximum(np.einsum("ij,ij->i", Psi, Psi, dtype=float), svm.TINY)
 
     def solve(y: Array) -> NewtonFit:
@@ -89,17 +78,18 @@ def _coordinate_descent(
                     return NewtonFit(unwhitened(w), epoch, float(objective))
                 # Points at a bound without a KKT violation are left out until the next check.
                 active = np.flatnonzero(((alpha > 0) | (margins < 1)) & ((alpha < C) | (margins > 1)))
-        return feature_svm(features, y=y, **options)
+        return feature_svm(features, X, y, **options)
 
     return side_by_side([partial(solve, np.asarray(y, dtype=float)) for y in problems])
 
 
-def _logistic(features: Any, P: Any, problems: list[Any], ridge: float) -> list[NewtonFit]:
+def _logistic(features: Any, X: Any, problems: list[Any], ridge: float) -> list[NewtonFit]:
     """Solve all problems together, on an eighth of the points, then on all, in single precision; finish in double."""
+    P = features.prepare(X)
     Psi, whitened, unwhitened = _whitened(features, P, np.float32)
     Y, W, passes = np.column_stack(problems), np.zeros((features.m, len(problems))), 0
 
-    def exact(W: Array) -> Sums:
+    def exact(W: Array) -> tuple[Array, Array]:
         add = partial(_add_terms, W=unwhitened(W))
         values, slopes = sum_over_blocks(add, (W.shape[1:], W.shape), features, P, Y)
         return values, whitened(slopes)
@@ -120,18 +110,14 @@ def _add_terms(sums: Any, Phi: Array, Y: Array, *, W: Array) -> None:
     slopes -= Phi.T @ (Y * expit(-margins))
 
 
-def _newton_cg(
-    A: Array, Y: Array, ridge: float, W: Array, tol: float, exact: Callable[[Array], Sums] | None
-) -> tuple[Array, Array, int]:
+def _newton_cg(A: Array, Y: Array, ridge: float, W: Array, tol: float, exact: Any) -> tuple[Array, Array, int]:
     """Newton's method on the sum of all problems, each step by conjugate gradients: one product serves all problems.
 
-    The features `A` are enough for a step; the losses and their slopes may come from `exact` sums. The last step is
-    taken without a check.
+    The features `A` are enough for a step; `exact` sums may give the slopes. The last step is taken without a check.
     """
     Y, passes, share, last = Y.astype(A.dtype), 0, 0.1, np.zeros_like(W)  # signs, (n, k)
-    by_problem = partial(np.einsum, "ij,ij->j")
 
-    def rough(W: Array) -> Sums:
+    def rough(W: Array) -> tuple[Array, Array]:
         sums = np.zeros(W.shape[1]), np.zeros_like(W)
         _add_terms(sums, A, Y, W=W.astype(A.dtype))
         return sums
@@ -150,7 +136,8 @@ def _newton_cg(
         def times(V: Array) -> Array:
             return A.T @ (curvatures * (A @ V.astype(A.dtype))) + ridge * V
 
-        d, _ = conjugate_gradients(times, fall, iterations=4 * len(fall), tol=share, inner=by_problem)
+        inner = partial(np.einsum, "ij,ij->j")  # problem by problem
+        d, _ = conjugate_gradients(times, fall, iterations=4 * len(fall), tol=share, inner=inner)
         promise = float(np.vdot(fall, d))
         share = float(np.clip(np.sqrt(promise / objective), 1e-3, 0.1))  # coarse far from the solution, exact near it
         passes += 1

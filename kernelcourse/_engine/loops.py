@@ -349,8 +349,7 @@ def small_problems(K, X_T, squared, factor, rows, y, starts, first, last, C, off
         part = K if whole else np.empty((n, n))  # memory into which no row is copied costs nothing
         there = np.full(n, whole)
         source = K, chosen, part, there, X_T[:, chosen] if len(K) == 0 else X_T, squared, factor
-        lo, hi, diag, r = np.empty(n), np.empty(n), np.empty(n), signs.copy()
-        plus = 0
+        lo, hi, diag, r, plus = np.empty(n), np.empty(n), np.empty(n), signs.copy(), 0
         for k in range(n):
             lo[k], hi[k] = min(0.0, C * signs[k]), max(0.0, C * signs[k])
             diag[k] = 1.0 if len(K) == 0 else max(K[chosen[k], chosen[k]], 1e-200)
