@@ -121,15 +121,6 @@ def cholesky_solve(L: NDArray[Any], b: Array) -> Array:
 
 
 @definition
-def add_squares(G: Array, Phi: Array) -> None:
-    r"""Add $\Phi^\top \Phi$ to the lower triangle of G, which is stored by columns, in place."""
-    m = Phi.shape[1]
-    if G.shape != (m, m) or G.dtype != float or not G.flags.f_contiguous or not G.flags.writeable:
-        raise ValueError(f"G must be a writable {m} x {m} matrix of floats stored by columns, got shape {G.shape}")
-    G += np.tril(Phi.T @ Phi)
-
-
-@definition
 def symmetric_product(K: Array, v: Array) -> Array:
     """K v for a symmetric K."""
     return K @ v

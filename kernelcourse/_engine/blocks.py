@@ -21,7 +21,7 @@ from .steps import first_of_rows, reached
 MOST_COLUMNS = 4  # with more, a tree compares most pairs of points
 WORTH_A_TREE = 250  # points per column
 PAIRS = 2**18  # of points, whose products are compared at a time: 2 MB
-CACHE = 6 * 2**20  # bytes of the processor's cache that a block of rows may take
+CACHE = 4 * 2**20  # bytes of the processor's cache that a block of rows may take
 
 
 @accelerates(classifiers.nearest_points, rtol=0, atol=0)

@@ -72,7 +72,7 @@ def _coordinate_descent(loops: Loops, features: Any, X: Any, problems: list[Any]
         for epoch in range(1, EPOCHS + 1):
             loops.dual_coordinate_descent(Psi, squares, y, C, rng.permutation(active), alpha, w)
             if epoch % LOOK == 0:
-                margins = y * np.concatenate([Psi[rows].astype(float) @ w for rows in slices(n, 2 * len(w))])
+                margins = y * np.concatenate([Psi[rows].astype(float) @ w for rows in slices(n, 256)])
                 objective = np.maximum(0, 1 - margins).mean() + lam * (w @ w)
                 if objective - 2 * lam * (alpha.sum() - w @ w / 2) <= GAP * objective:
                     return NewtonFit(unwhitened(w), epoch, float(objective))
@@ -95,7 +95,8 @@ def _logistic(features: Any, X: Any, problems: list[Any], ridge: float) -> list[
         return values, whitened(slopes)
 
     with one_thread(Psi.size < 2**20):
-        for A, tol, part, sums in ((Psi[::8].copy(), 1e-2, 8, None), (Psi, 1e-4, 1, None), (Psi, TOL, 1, exact)):
+        for part, tol, sums in ((8, 1e-2, None), (1, 1e-4, None), (1, TOL, exact)):
+            A = Psi if part == 1 else Psi[::part].copy()
             W, values, more = _newton_cg(A, Y[::part], ridge / part, W, tol, sums)
             passes += more
     if passes > ROUNDS:

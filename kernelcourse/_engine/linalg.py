@@ -65,16 +65,6 @@ def triangular_solve(L: Array, b: Array, *, transposed: bool = False) -> Array:
     return solve_triangular(L, b, lower=True, trans=int(transposed), check_finite=False)
 
 
-@accelerates(linalg.add_squares)
-def add_squares(G: Array, Phi: Array) -> Any:
-    """BLAS's `dsyrk`: half the multiplications and no second matrix."""
-    m = Phi.shape[1]
-    if not Phi.size or G.shape != (m, m) or G.dtype != float or not G.flags.f_contiguous or not G.flags.writeable:
-        return NotImplemented
-    blas.dsyrk(1.0, np.ascontiguousarray(Phi, dtype=float).T, beta=1.0, c=G, lower=1, overwrite_c=1)
-    return None
-
-
 def factor(A: Array) -> int:
     r"""Overwrite A, which is stored by rows, with its Cholesky factor on and above the diagonal.
 

@@ -312,6 +312,20 @@ def pair_steps(source, diag, lo, hi, c, r, steps, tol):
 
 
 @loop
+def descend(source, diag, lo, hi, c, r, steps, tol, offset):
+    """Pair steps, and without an offset single steps in turn, which alone change the sum of c; return their number."""
+    took, block = 0, steps if offset else max(1, steps // 20)
+    while took < steps:
+        now = pair_steps(source, diag, lo, hi, c, r, min(block, steps - took), tol)
+        if not offset:
+            now += single_steps(source, diag, lo, hi, c, r, min(block, steps - took - now), tol)
+        if now == 0:
+            break
+        took += now
+    return took
+
+
+@loop
 def among(K, chosen):
     """A copy of these rows and columns of K."""
     part = np.empty((len(chosen), len(chosen)))
@@ -356,19 +370,10 @@ def small_problems(K, X_T, squared, factor, rows, y, starts, first, last, C, off
             plus += signs[k] > 0
         steps, tol, b, reached, objective = 0, min(0.1, max(1e-3, 100 * gap)), 0.0, np.inf, np.inf
         while not offset or 0 < plus < n:  # a single label is an error
-            took = 0
+            steps += descend(source, diag, lo, hi, c_p, r, most[p] - steps, tol, offset)
             if offset:
-                took = pair_steps(source, diag, lo, hi, c_p, r, most[p] - steps, tol)
                 ordered = np.sort(r)
                 b = (ordered[plus - 1] + ordered[plus]) / 2
-            else:
-                now = 1
-                while now > 0 and took < most[p] - steps:
-                    left = most[p] - steps - took
-                    now = pair_steps(source, diag, lo, hi, c_p, r, min(n, left), tol)
-                    now += single_steps(source, diag, lo, hi, c_p, r, min(n, left - now), tol)
-                    took += now
-            steps += took
             distance, objective, _ = gap_and_objective(signs, signs - r, b, lo, hi, c_p)
             reached = distance / objective
             if reached <= gap or steps >= most[p] or tol < 1e-12:

@@ -201,16 +201,15 @@ def _may_move(dual: Dual, c: Array, r: Array) -> NDArray[np.intp]:
 def _descend(dual: Dual, loops: Loops, c: Array, r: Array, steps: int, tol: float) -> int:
     """Change c and r = y - K c by cheap steps, and return their number: fewer than `steps` if no step is left."""
     K, diag, lo, hi = dual.K, dual.diag, dual.lo, dual.hi
-    pair_steps, single_steps = partial(_pair_steps, K), partial(_single_steps, K)
     if loops is not None:
         whole = K, np.arange(len(K)), K, np.ones(len(K), dtype=bool), *NO_POINTS
-        pair_steps, single_steps = partial(loops.pair_steps, whole), partial(loops.single_steps, whole)
+        return loops.descend(whole, diag, lo, hi, c, r, steps, tol, dual.offset)
     if dual.offset:
-        return pair_steps(diag, lo, hi, c, r, steps, tol)
+        return _pair_steps(K, diag, lo, hi, c, r, steps, tol)
     took, block = 0, max(1, steps // 20)  # pairs make faster progress, but only single steps change the sum of c
     while took < steps:
-        pairs = pair_steps(diag, lo, hi, c, r, min(block, steps - took), tol)
-        singles = single_steps(diag, lo, hi, c, r, min(block, steps - took - pairs), tol)
+        pairs = _pair_steps(K, diag, lo, hi, c, r, min(block, steps - took), tol)
+        singles = _single_steps(K, diag, lo, hi, c, r, min(block, steps - took - pairs), tol)
         took += pairs + singles
         if pairs + singles == 0:
             break

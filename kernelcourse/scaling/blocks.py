@@ -51,7 +51,7 @@ def sum_over_blocks(
     add: Callable[..., None], shapes: Shapes, features: Any, P: Any, y: Any, *, memory: int = MEMORY
 ) -> list[Any]:
     """Sums of these shapes over all points; `add(sums, Phi, y)` adds the terms of a block of features and targets."""
-    sums = [np.zeros(shape, order="F") for shape in shapes]
+    sums = [np.zeros(shape) for shape in shapes]
     for block in row_blocks(len(P), features.m, memory=memory):
         add(sums, features.rows(P[block]), y[block])
     return sums

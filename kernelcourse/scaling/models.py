@@ -16,7 +16,7 @@ import numpy as np
 
 from ..algorithms.logistic import logistic
 from ..algorithms.newton import newton
-from ..linalg import add_squares, cholesky, cholesky_solve, conjugate_gradients, triangular_solve
+from ..linalg import cholesky, cholesky_solve, conjugate_gradients, triangular_solve
 from ..validation import Array, real, warn, whole
 from .blocks import MEMORY
 from .chunks import is_dask, labels, map_sum, numbers
@@ -26,9 +26,9 @@ __all__ = ["FalkonFit", "NewtonFit", "falkon", "feature_logistic", "feature_ridg
 
 
 def _add_normal_terms(sums: list[Array], Phi: Array, t: Array) -> None:
-    r"""Add the lower triangle of $\Phi^\top\Phi$, and $\Phi^\top t$."""
+    r"""Add $\Phi^\top\Phi$ and $\Phi^\top t$."""
     G, b = sums
-    add_squares(G, Phi)
+    G += Phi.T @ Phi
     b += t @ Phi
 
 
@@ -207,7 +207,7 @@ def _newton(
     y, X, P, passes = labels(y, X), _prepared(features, X), features.penalty(), 0
 
     def at(w: Array, loss: Loss) -> tuple[float, Array, Array]:
-        """The objective, its gradient and the lower triangle of its second derivative, in one pass over the points."""
+        """The objective, its gradient and its second derivative, in one pass over the points."""
         nonlocal passes
         passes += 1
         add = partial(_add_newton_terms, loss=loss, w=w)
@@ -235,4 +235,5 @@ def _add_newton_terms(sums: list[Array], Phi: Array, y: Array, *, loss: Loss, w:
     value += values.sum()
     gradient += (y * slopes) @ Phi
     bent = curvatures > 0
-    add_squares(H, Phi[bent] * np.sqrt(curvatures[bent])[:, None])
+    scaled = Phi[bent] * np.sqrt(curvatures[bent])[:, None]
+    H += scaled.T @ scaled

@@ -93,19 +93,6 @@ def triangular_solve():
             yield (np.asfortranarray(L), np.column_stack([b, b**2])), {"transposed": transposed}
 
 
-def add_squares():
-    for n in SIZES:
-        for layout in LAYOUTS:
-            yield (np.zeros((3, 3), order="F"), layout(points(n))), {}
-    yield (np.zeros((3, 3), order="F"), np.zeros((0, 3))), {}
-
-
-def has_added_twice(args, kwargs, fast, plain):
-    G, Phi = args
-    assert fast is plain is None
-    np.testing.assert_allclose(G, 2 * np.tril(Phi.T @ Phi), rtol=1e-12, atol=1e-12)
-
-
 # ---------------------------------------------------------------- solvers
 
 
@@ -259,7 +246,7 @@ def mean_scores():
 CASES = {
     definition.__name__: definition
     for definition in (
-        *(is_symmetric, solve_ridge, cholesky, triangular_solve, add_squares),
+        *(is_symmetric, solve_ridge, cholesky, triangular_solve),
         *(
             descend,
             solve_each,
@@ -275,7 +262,6 @@ CASES = {
     )
 }
 CERTIFIED = {
-    "add_squares": has_added_twice,
     "descend": reaches_the_gap,
     "solve_each": have_the_same_solutions,
     "svms_on_points": have_the_same_objectives,

@@ -34,7 +34,7 @@ from kernelcourse import (
     random_fourier,
     uniform_landmarks,
 )
-from kernelcourse.linalg import add_squares, cholesky
+from kernelcourse.linalg import cholesky
 from kernelcourse.scaling.blocks import row_blocks, sum_over_blocks
 from kernelcourse.scaling.models import logistic_loss, rounded_hinge
 from kernelcourse.seam import engine
@@ -106,17 +106,6 @@ def test_few_rows_have_fewer_shares_than_threads(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
     two, targets = np.array([[1.0], [2.0]]), np.array([3.0, 6.0])
     assert feature_ridge(LandmarkFeatures(Linear(), [[1.0]]), two, targets, ridge=5.0) == pytest.approx([1.5])
-
-
-def test_squares_are_added_in_place_and_to_nothing_else(rng):
-    Phi, G = rng.normal(size=(7, 4)), np.asfortranarray(np.ones((4, 4)))
-    add_squares(G, Phi[:, ::-1])
-    np.testing.assert_allclose(np.tril(G), np.tril(1 + Phi[:, ::-1].T @ Phi[:, ::-1]), rtol=1e-12)
-    np.testing.assert_array_equal(G[np.triu_indices(4, 1)], 1)
-    add_squares(G, np.zeros((0, 4)))
-    for wrong in (np.zeros((4, 4)), np.zeros((3, 3), order="F"), np.zeros((4, 4), order="F", dtype=np.float32)):
-        with pytest.raises(ValueError, match="G must be a writable 4 x 4 matrix"):
-            add_squares(wrong, Phi)
 
 
 def test_the_blocked_product_is_the_product(rng):
