@@ -12,7 +12,7 @@ from ..seam import accelerates, always
 from ..validation import Array, slices
 from .threads import in_threads, one_thread
 
-STRIP, WIDTH = 64, 512  # rows and columns of a matrix compared with its transpose at a time: both fit into the cache
+STRIP, WIDTH = 128, 512  # rows and columns of a matrix compared with its transpose at a time: both fit into the cache
 
 
 @accelerates(validation.is_symmetric)

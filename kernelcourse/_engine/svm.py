@@ -180,7 +180,7 @@ def _steps(dual: Dual, point: Point, loops: Loops, tol: float, most: int) -> tup
         if len(active) < SMALL:
             continue
         kept = _may_move(part, moved, r)
-        if len(kept) < 0.7 * len(active):
+        if len(kept) < 0.6 * len(active):
             c[active] = moved
             active, moved, r = active[kept], moved[kept], r[kept]
             y, lo, hi, diag = (v[kept] for v in (part.y, part.lo, part.hi, part.diag))

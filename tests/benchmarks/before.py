@@ -108,14 +108,15 @@ def compare(before: Path, only: str, repeats: int, minutes: float = float("inf")
                     pairs.append([worker.ask(times=times) for worker in workers])
             if statistics.median(then / now for then, now in pairs) >= CLEAR:
                 break
-        room = [worker.ask(memory=True) + 2**20 for worker in workers]  # differences below 1 MB do not count
+        room = [worker.ask(memory=True) for worker in workers]
         for worker in workers:
             worker.close()
         ratios = [then / now for then, now in pairs]
         low, middle, high = statistics.quantiles(ratios, n=4)
         seconds = [statistics.median(pair[side] for pair in pairs) for side in (0, 1)]
         size = asked["size"] or "full"
-        if middle < ENOUGH or room[1] > room[0] / ENOUGH:
+        larger = room[1] > room[0] / ENOUGH and room[1] - room[0] > 2**20  # less than 1 MB does not count
+        if middle < ENOUGH or larger:
             worse.append(f"{name} ({size})")
         print(
             f"| {name} | {size} | {seconds[0]:.4g} | {seconds[1]:.4g} | {middle:.2f} "
