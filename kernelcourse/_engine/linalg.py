@@ -1,4 +1,7 @@
-"""Linear algebra in place: LAPACK and BLAS where numpy would copy, or read both triangles."""
+"""Linear algebra in place: LAPACK and BLAS where numpy would copy, or read both triangles.
+
+scipy's wrappers keep the GIL, so threads that share a job multiply with numpy.
+"""
 
 from typing import Any
 
