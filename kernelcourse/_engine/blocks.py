@@ -21,7 +21,7 @@ from .steps import first_of_rows, reached
 MOST_COLUMNS = 4  # with more, a tree compares most pairs of points
 WORTH_A_TREE = 250  # points per column
 PAIRS = 2**18  # of points, whose products are compared at a time: 2 MB
-CACHE = 4 * 2**20  # bytes of the processor's cache that a block of rows may take
+CACHE = 6 * 2**20  # bytes of the processor's cache that the blocks of all threads may take
 
 
 @accelerates(classifiers.nearest_points, rtol=0, atol=0)
@@ -103,6 +103,7 @@ def sum_over_blocks(
     count = max(threads.workers(), 2 * always())
     if count < 2 or len(list(row_blocks(len(P), features.m, memory=memory))) < 2:
         return NotImplemented
-    one = partial(blocks.sum_over_blocks.plain, memory=max(memory // count, blocks.row_bytes(features.m)))  # type: ignore[attr-defined]
+    each = max(min(memory, 4 * CACHE) // count, blocks.row_bytes(features.m))  # a fourth is for the block itself
+    one = partial(blocks.sum_over_blocks.plain, memory=each)  # type: ignore[attr-defined]
     jobs = [partial(one, add, shapes, features, P[rows], y[rows]) for rows in slices(len(P), -(-len(P) // count))]
     return [reduce(iadd, sums) for sums in zip(*threads.side_by_side(jobs), strict=True)]  # added in place to the first
