@@ -367,6 +367,17 @@ def test_nearest_points_are_those_of_the_sorted_distances(way, kappa):
     np.testing.assert_array_equal(found, np.argsort(cdist(X, tied, "sqeuclidean"), axis=1, kind="stable")[:, :kappa])
 
 
+def test_nearest_points_in_tiles_of_products(rng):
+    """More columns than a tree is for, and enough pairs for several tiles of the compiled scan."""
+    assert fast._loops() is not None
+    X, Z = (rng.integers(-(2**31), 2**31, size=(n, 6)) / 2**30 for n in (300, 900))
+    apart = rng.integers(1, 2**10, size=(100, 6)) / 2**30
+    Z[400:500], Z[500:600] = X[:100] + apart, X[:100] - apart  # equally near, but their products are rounded
+    Z[600:620] = Z[:20]
+    exact = np.argsort(cdist(X, Z, "sqeuclidean"), axis=1, kind="stable")[:, :5]
+    np.testing.assert_array_equal(blocks.nearest_points(X, Z, 5, "euclidean"), exact)
+
+
 def test_nearest_points_among_many(way, rng):
     many = rng.integers(0, 12, size=(3000, 2)).astype(float)  # many points at the same place
     D = ((X[:20, None, :2].round() - many) ** 2).sum(axis=2)
