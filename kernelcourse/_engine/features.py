@@ -31,12 +31,15 @@ def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: di
     n, room = len(X), options["memory"] // 8
     if is_dask(X) or model.solve not in (feature_logistic, feature_svm) or 3 * n * features.m > room:
         return NotImplemented
-    if model.solve is feature_logistic:
-        return _logistic(features, X, problems, options["ridge"])
-    loops = compiled(4 * n * n) if n >= 4 * features.m or n * n > room else None
-    if loops is not None:
-        return _coordinate_descent(loops, features, X, problems, options)
-    return _dual_svms(features, X, problems, options["lam"]) if n * n <= room else NotImplemented
+    try:
+        if model.solve is feature_logistic:
+            return _logistic(features, X, problems, options["ridge"])
+        loops = compiled(4 * n * n) if n >= 4 * features.m or n * n > room else None
+        if loops is not None:
+            return _coordinate_descent(loops, features, X, problems, options)
+        return _dual_svms(features, X, problems, options["lam"]) if n * n <= room else NotImplemented
+    except FloatingPointError:  # a feature is too large for single precision
+        return NotImplemented
 
 
 def _whitened(features: Any, P: Any, kind: Any) -> tuple[Array, Any, Any]:
@@ -48,7 +51,8 @@ def _whitened(features: Any, P: Any, kind: Any) -> tuple[Array, Any, Any]:
         whitened, unwhitened = partial(triangular_solve, L), partial(triangular_solve, L, transposed=True)  # type: ignore[assignment]
     Psi = np.empty((len(P), features.m), dtype=kind)
     for rows in slices(len(P), max(64, features.m // 4)):
-        Psi[rows] = whitened(features.rows(P[rows]).T).T
+        with np.errstate(over="raise"):
+            Psi[rows] = whitened(features.rows(P[rows]).T).T
     return Psi, whitened, unwhitened
 
 

@@ -20,6 +20,7 @@ from kernelcourse import (
     Laplacian,
     Linear,
     Matern,
+    NystromLogisticRegression,
     RationalQuadratic,
     cg_ridge,
     dual_weights,
@@ -106,6 +107,14 @@ def test_few_rows_have_fewer_shares_than_threads(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
     two, targets = np.array([[1.0], [2.0]]), np.array([3.0, 6.0])
     assert feature_ridge(LandmarkFeatures(Linear(), [[1.0]]), two, targets, ridge=5.0) == pytest.approx([1.5])
+
+
+@pytest.mark.filterwarnings("error")
+def test_features_too_large_for_single_precision_are_left_to_the_definition(rng):
+    X = rng.normal(size=(200, 2))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=200) > 0, 1, -1)
+    model = NystromLogisticRegression(Linear(), m=2, ridge=1.0, rng=0)
+    assert (model.fit(1e60 * X, y).predict(1e60 * X) == y).mean() > 0.8
 
 
 def test_the_blocked_product_is_the_product(rng):
