@@ -1,6 +1,8 @@
 """`make mutants`: which changes it makes, what it leaves alone, and which tests it runs first."""
 
 import ast
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -105,6 +107,23 @@ def test_a_change_reaches_those_who_import_the_module():
         ast.fix_missing_locations(tree), ROOT / path, "exec"
     )
     assert changed.get_code("kernelcourse._engine.blocks") != compile(source, ROOT / path, "exec")
+
+
+def test_a_function_that_was_imported_and_frozen_gets_its_changed_code():
+    """As the tests do after collection. In a process of its own, which is left with the fault."""
+    code = """
+import gc
+from kernelcourse.gram import squared_feature_distances
+from tests.mutants.__main__ import change_in_place, draw
+
+gc.freeze()
+before = squared_feature_distances.__code__
+drawn = draw(["kernelcourse/gram.py"], 10**4, "13")
+mutant = next(mutant for mutant in drawn if mutant.within == "squared_feature_distances" and not mutant.on_import)
+assert change_in_place(mutant)
+assert squared_feature_distances.__code__ != before
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 def test_one_test_of_each_function_comes_first_and_the_quickest_of_them():

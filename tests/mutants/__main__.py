@@ -419,6 +419,7 @@ def change_in_place(mutant):
 
     walk(changed.get_code(changed.name))
     found = False
+    gc.unfreeze()  # tests/conftest.py has frozen what was imported, and get_objects would leave it out
     for thing in gc.get_objects():
         if isinstance(thing, FunctionType) and thing.__code__.co_filename == str(changed.path):
             key = thing.__code__.co_qualname, thing.__code__.co_firstlineno
