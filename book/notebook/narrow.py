@@ -27,6 +27,7 @@ from matplotlib.path import Path
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import Bbox
+from pyparsing import ParserElement
 
 WIDTH = 4.2  # inches: 403 pixels, shown in the 342 pixels of a phone
 LOWEST = 0.75  # the height of a panel as a share of its width, if it becomes wider
@@ -37,6 +38,8 @@ MOST_COLUMNS = 4  # a figure with more columns is a table of small pictures
 EDGE = 3  # points between a drawing and the edge of its narrow form
 FARTHEST, STEP = 24, 3  # points by which a label may move, at most and at least
 CLEAR = 2  # points between a label and a curve
+# what the layout of a text depends on, besides its font, its rotation and the resolution
+PLAIN = ("text", "horizontalalignment", "verticalalignment", "multialignment", "linespacing", "usetex", "parse_math")
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -46,6 +49,8 @@ def load_ipython_extension(shell: Any) -> None:
     options = backend_inline.InlineBackend.instance(parent=shell).print_figure_kwargs
     remember_formulas()
     remember_fonts()
+    remember_texts()
+    remember_ticks()
 
     def print_both(figure: Figure) -> tuple[str, dict[str, str]] | None:
         wide = print_figure(figure, "svg", **options)
@@ -57,8 +62,10 @@ def load_ipython_extension(shell: Any) -> None:
 def remember_formulas() -> None:
     """Parse each formula once. A tick's label is a formula too, and every round of the layout asks for its size.
 
-    matplotlib caches the last 50, and treats the parser of every canvas as a different one.
+    matplotlib caches the last 50, and treats the parser of every canvas as a different one. The parser's own memory of
+    parts of formulas takes longer than parsing them again.
     """
+    ParserElement.disable_memoization()
     parse = MathTextParser._parse_cached.__wrapped__
     known = cache(lambda kind, *formula: parse(parsers[kind], *formula))
     parsers = {parser._output_type: parser for parser in map(MathTextParser, ("path", "agg"))}
@@ -68,6 +75,53 @@ def remember_formulas() -> None:
 def remember_fonts() -> None:
     """Find the file of each font once. matplotlib goes through its settings again for every text that it measures."""
     fontManager._find_fonts_by_props = cache(type(fontManager)._find_fonts_by_props.__get__(fontManager))
+
+
+def remember_texts() -> None:
+    """Lay out each text once: a label is measured about ten times before it is drawn."""
+    lay_out, known = Text._get_layout, {}
+
+    def layout(text: Text, renderer: Any) -> Any:
+        if text.get_wrap():  # its lines depend on the space around it
+            return lay_out(text, renderer)
+        plain = [getattr(text, f"_{name}") for name in PLAIN]
+        turned = (text.get_rotation(), text.get_rotation_mode())
+        drawn_by = (type(renderer), type(getattr(renderer, "_renderer", None)), getattr(renderer, "dpi", None))
+        key = (*plain, *turned, *drawn_by, hash(text._fontproperties), text.get_figure(root=True).dpi)
+        if key not in known:
+            known[key] = lay_out(text, renderer)
+        return known[key]
+
+    Text._get_layout = layout
+
+
+def remember_ticks() -> None:
+    """Find the ticks of an axis once while its panel is measured or drawn; matplotlib does it for each of its parts."""
+    known: dict[Any, Any] | None = None
+    find = Axis._update_ticks
+
+    def ticks(axis: Axis) -> Any:
+        if known is None:
+            return find(axis)
+        key = (axis, *axis.get_view_interval(), *axis.axes.bbox.bounds)
+        if key not in known:
+            known[key] = find(axis)
+        return known[key]
+
+    def remembering(method: Any) -> Any:
+        def remembers(*arguments: Any, **options: Any) -> Any:
+            nonlocal known
+            outer, known = known, {}
+            try:
+                return method(*arguments, **options)
+            finally:
+                known = outer
+
+        return remembers
+
+    Axis._update_ticks = ticks
+    Axes.get_tightbbox = remembering(Axes.get_tightbbox)
+    Axes.draw = remembering(Axes.draw)
 
 
 def narrow(figure: Figure) -> bool:

@@ -82,7 +82,7 @@ def _is_opaque(image: ElementTree.Element) -> bool:
     """Whether an image is a map and not a cloud of dots, or an area of one colour, that was drawn as an image."""
     pixels = _decoded(image.get(LINK, ""))
     solid = pixels[pixels[..., 3] == 255]
-    return 2 * len(solid) > pixels[..., 3].size and len(np.unique(solid, axis=0)) > 1
+    return 2 * len(solid) > pixels[..., 3].size and bool((solid != solid[0]).any())
 
 
 def _recolour_pixels(image: ElementTree.Element) -> None:

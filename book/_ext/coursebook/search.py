@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -117,10 +117,10 @@ def words_of_title(title: nodes.Element) -> Iterator[str]:
         yield from words(child)
 
 
-def terms(section: nodes.Element) -> str:
-    """The index entries of a section."""
+def terms(parts: Iterable[nodes.Node]) -> str:
+    """The index entries in parts of a section."""
     found = []
-    for index in section.findall(addnodes.index):
+    for index in (index for part in parts for index in part.findall(addnodes.index)):
         for kind, value, *_ in index["entries"]:
             found += split_index_msg(kind, value)
     return " ".join(dict.fromkeys(found))
@@ -133,7 +133,7 @@ def sections(doctree: nodes.document) -> list[list[str]]:
         own = [child for child in section.children if not isinstance(child, nodes.section)]
         prose = (words_of(child) for child in own)
         text = " ".join(part for part in prose if part and not READING_TIME.match(part))
-        indexed = terms(nodes.section("", *(child.deepcopy() for child in own if not isinstance(child, nodes.title))))
+        indexed = terms(child for child in own if not isinstance(child, nodes.title))
         found.append([section["ids"][0], heading(section), text, indexed])
     if found:
         found[0][0] = ""  # the first section is the page
