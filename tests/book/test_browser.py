@@ -27,6 +27,8 @@ MODES = {
     "dark phone": {"viewport": PHONE, "color_scheme": "dark"},
     "without scripts": {"viewport": DESKTOP, "java_script_enabled": False},
 }
+# Each page has its own copy of axe, which is done before optimising its functions would pay.
+FLAGS = ["--js-flags=--no-opt"]
 LOCAL = ("file:", "data:", "about:")
 COLOURS = ["color-contrast", "link-in-text-block"]
 OF_THE_LAYOUT = ["target-size", "scrollable-region-focusable"]
