@@ -96,8 +96,8 @@ def rng():
 
 
 @pytest.fixture(scope="module")
-def new_window():
-    """`new_window(**options)` opens a window in Chromium, which runs for one module.
+def new_window(request):
+    """`new_window(**options)` opens a window in Chromium, which runs for one module, with the flags in its `FLAGS`.
 
     While Chromium is open, its event loop runs, and neither a second browser nor nbclient can start.
     """
@@ -106,7 +106,8 @@ def new_window():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET, timeout=PATIENCE)
+        flags = [*QUIET, *getattr(request.module, "FLAGS", [])]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags, timeout=PATIENCE)
 
         def new_window(**options):
             context = browser.new_context(**options)
