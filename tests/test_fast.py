@@ -491,6 +491,14 @@ def test_compiled_steps_stop_where_nothing_is_left_to_gain(name):
     assert taken == 0 and (c == 1).all()
 
 
+@pytest.mark.parametrize("values", [[0.0, 1.0], [2.0, 2.0, 2.0], [3.0, 1.0, 2.0, 1.0, 3.0, np.inf]], ids=str)
+def test_the_offset_is_between_two_residuals_in_ascending_order(values, rng):
+    between, ordered = fast.compiled(1e9).between, np.sort(values)
+    for _ in range(20):
+        for k in range(len(values) - 1):
+            assert between(rng.permutation(values), k) == (ordered[k] + ordered[k + 1]) / 2
+
+
 def test_a_compiled_certificate_is_the_plain_one(rng):
     C, c = 0.7, y * rng.uniform(0, 0.7, size=90)
     dual = dual_problem(K, y, lam_from_C(C, n=90), offset=True)

@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+import textwrap
 import tomllib
 from functools import cache
 from importlib import metadata
@@ -142,6 +143,15 @@ OURS = {"kernelcourse", "tests", "environment", *(path.stem for path in PROGRAMS
 FILES = [path for folder in ("kernelcourse", "book", "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
+def statements(tree):
+    """All statements of a module, at any depth: imports are not inside expressions, which are most of a tree."""
+    found = [tree]
+    for node in found:
+        for field in ("body", "orelse", "handlers", "finalbody", "cases"):
+            found += getattr(node, field, [])
+    return found
+
+
 def imported(nodes):
     """The external packages that some statements import."""
     for node in nodes:
@@ -185,15 +195,37 @@ def allowed(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_import_is_declared(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert undeclared(ast.walk(tree), allowed(path)) == set()
+    assert undeclared(statements(tree), allowed(path)) == set()
     if path.is_relative_to(ROOT / "kernelcourse"):  # the book's reference imports all of its modules
         assert undeclared(tree.body, DECLARED["book"] | MOCKED) == set()
 
 
 def test_an_undeclared_import_is_noticed():
     tree = ast.parse("import numpy, os\ndef later():\n    from psutil import Process\n    import no_such_package.part")
-    assert undeclared(ast.walk(tree), {"numpy"}) == {"psutil", "no_such_package"}
+    assert undeclared(statements(tree), {"numpy"}) == {"psutil", "no_such_package"}
     assert undeclared(tree.body, {"numpy"}) == set()
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "if a: import far",
+        "if a: pass\nelif b: import far",
+        "for a in b: pass\nelse: import far",
+        "while a: import far",
+        "with a: import far",
+        "try: import far\nfinally: pass",
+        "try: pass\nexcept a: import far",
+        "try: pass\nexcept* a: import far",
+        "try: pass\nexcept a: pass\nelse: import far",
+        "try: pass\nfinally: import far",
+        "match a:\n  case 1: import far",
+        "class a: import far",
+        "async def a():\n  async with b: import far",
+    ],
+)
+def test_an_import_in_any_block_is_noticed(block):
+    assert undeclared(statements(ast.parse(f"def outer():\n{textwrap.indent(block, ' ')}")), set()) == {"far"}
 
 
 def test_the_code_of_chapters_and_exercises_imports_what_the_book_installs():

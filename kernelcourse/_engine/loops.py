@@ -25,7 +25,6 @@ _series = Polynomial([1 / factorial(j + 3) for j in range(20)])
 _q = Chebyshev.interpolate(_series, 8, [-log(2) / 2, log(2) / 2])
 C3, C4, C5, C6, C7, C8, C9, C10, C11 = map(float, _q.convert(kind=Polynomial).coef)
 
-NONE = np.empty(0)  # coefficients
 LANES = 32  # numbers that a search for the maximum compares in parallel
 
 # Products and sums may be fused, nothing else: `TO_WHOLE` relies on the order of operations.
@@ -137,12 +136,12 @@ def weighted_exp_of_distances(X, Z_T, first, last, weights, sums, squared, facto
     The matrix is computed a few entries at a time and never stored.
     """
     m = weights.shape[1]
-    x = np.empty(COLUMNS)
+    x, none = np.empty(COLUMNS), np.empty(0)
     for top in range(first, last, ROWS):
         for left in range(0, m, COLUMNS):
             columns = min(COLUMNS, m - left)
             for i in range(top, min(top + ROWS, last)):
-                exp_of_distances_to_one(X[i], Z_T, left, columns, squared, factor, NONE, x)
+                exp_of_distances_to_one(X[i], Z_T, left, columns, squared, factor, none, x)
                 for c in range(len(weights)):
                     sums[i, c] += dot(x[:columns], weights[c, left : left + columns])
 
@@ -241,7 +240,8 @@ def row_of(source, i):
     if not there[i]:
         there[i] = True
         if len(K) == 0:
-            exp_of_distances_to_one(Z_T[:, i].copy(), Z_T, 0, n, squared, factor, NONE, row)
+            start = np.int64(0)  # numba would compile the loop once more for a literal
+            exp_of_distances_to_one(Z_T[:, i].copy(), Z_T, start, n, squared, factor, np.empty(0), row)
         else:
             whole = K[rows[i]]
             for j in range(n):
@@ -280,10 +280,13 @@ def pair_steps(source, diag, lo, hi, c, r, steps, tol):
     """
     n = len(c)
     gain, lanes = np.empty(n), np.empty(LANES)
-    up = np.where(c < hi, 0.0, -np.inf)  # a summand that excludes what cannot go up
-    down = np.where(c > lo, 1.0, 0.0)  # a factor that excludes what cannot go down
-    floor = max(1e-12 * diag.max(), 1e-200)
+    up = np.empty(n)  # a summand that excludes what cannot go up
+    down = np.empty(n)  # a factor that excludes what cannot go down
+    floor = 1e-200
     for k in range(n):
+        up[k] = 0.0 if c[k] < hi[k] else -np.inf
+        down[k] = 1.0 if c[k] > lo[k] else 0.0
+        floor = max(floor, 1e-12 * diag[k])
         gain[k] = r[k] + up[k]
     for step in range(steps):
         i = first_largest(gain, lanes)
@@ -296,8 +299,12 @@ def pair_steps(source, diag, lo, hi, c, r, steps, tol):
         j = first_largest(gain, lanes)
         if gain[j] == 0 or c[i] == hi[i]:
             return step
-        if r_i - r[j] <= tol and r_i - np.where(down > 0.0, r, np.inf).min() <= tol:
-            return step
+        if r_i - r[j] <= tol:
+            least = np.inf
+            for k in range(n):
+                least = min(least, r[k]) if down[k] > 0.0 else least
+            if r_i - least <= tol:
+                return step
         row_j, room_i, room_j = row_of(source, j), hi[i] - c[i], c[j] - lo[j]
         delta = min((r_i - r[j]) / max(floor, k_ii + diag[j] - 2 * row_i[j]), room_i, room_j)
         c[i] = hi[i] if delta == room_i else c[i] + delta
@@ -350,6 +357,29 @@ def gap_and_objective(y, f, b, lo, hi, c):
 
 
 @loop
+def between(x, k):
+    """The mean of entries k and k + 1 of x in ascending order; x is reordered. To compile a sort takes seconds."""
+    k, left, right = k + 1, 0, len(x) - 1
+    while left < right:  # Hoare's selection
+        i, j, pivot = left, right, x[(left + right) // 2]
+        while i <= j:
+            while x[i] < pivot:
+                i += 1
+            while x[j] > pivot:
+                j -= 1
+            if i <= j:
+                x[i], x[j] = x[j], x[i]
+                i, j = i + 1, j - 1
+        if j < k < i:
+            break
+        left, right = (left, j) if k <= j else (i, right)
+    below = -np.inf
+    for i in range(k):
+        below = max(below, x[i])
+    return (below + x[k]) / 2
+
+
+@loop
 def small_problems(K, X_T, squared, factor, rows, y, starts, first, last, C, offset, gap, most, c, found):
     """Solve the problems from first to last, each on its own rows of K, or of the points in X_T, by steps alone.
 
@@ -359,12 +389,15 @@ def small_problems(K, X_T, squared, factor, rows, y, starts, first, last, C, off
         begin, end = starts[p], starts[p + 1]
         chosen, signs, c_p = rows[begin:end], y[begin:end], c[begin:end]
         n = end - begin
-        whole = n == len(K) and np.array_equal(chosen, np.arange(n))
+        whole = n == len(K)
+        for k in range(n):
+            whole = whole and chosen[k] == k
         part = K if whole else np.empty((n, n))  # memory into which no row is copied costs nothing
-        there = np.full(n, whole)
+        there = np.empty(n, np.bool_)
         source = K, chosen, part, there, X_T[:, chosen] if len(K) == 0 else X_T, squared, factor
         lo, hi, diag, r, plus = np.empty(n), np.empty(n), np.empty(n), signs.copy(), 0
         for k in range(n):
+            there[k] = whole
             lo[k], hi[k] = min(0.0, C * signs[k]), max(0.0, C * signs[k])
             diag[k] = 1.0 if len(K) == 0 else max(K[chosen[k], chosen[k]], 1e-200)
             plus += signs[k] > 0
@@ -372,8 +405,7 @@ def small_problems(K, X_T, squared, factor, rows, y, starts, first, last, C, off
         while not offset or 0 < plus < n:  # a single label is an error
             steps += descend(source, diag, lo, hi, c_p, r, most[p] - steps, tol, offset)
             if offset:
-                ordered = np.sort(r)
-                b = (ordered[plus - 1] + ordered[plus]) / 2
+                b = between(r.copy(), plus - 1)
             distance, objective, _ = gap_and_objective(signs, signs - r, b, lo, hi, c_p)
             reached = distance / objective
             if reached <= gap or steps >= most[p] or tol < 1e-12:

@@ -318,7 +318,7 @@ def test_the_scorers_mistakes_are_none_that_the_diagnosis_tries():
     every, new = 0, 0
     for solution in solutions(source).values():
         texts = [ast.unparse(mutant.function) for mutant in new_mutants(solution.function)]
-        every, new = every + len(list(mutants(solution.function))), new + len(texts)
+        every, new, texts = every + len(list(mutants(solution.function))), new + len(texts), {*texts}
         for edit in edits(solution.function):
             with edit.made():
                 assert ast.unparse(solution.function).replace(NUMPY, "np") not in texts
