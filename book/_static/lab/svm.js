@@ -52,7 +52,7 @@ export function classProblem(spec, points) {
 }
 
 // An SVM that continues from its last solution while points move, a few passes at a time so that no frame is late.
-// More frames follow until it has converged. They have more passes: most of a frame goes into the picture.
+// More frames follow until it has converged.
 export class WarmSVM {
   constructor(lab) {
     this.lab = lab;
@@ -67,9 +67,9 @@ export class WarmSVM {
     if (problem !== this.problem) this.late = 0; // frames that this problem has taken so far
     this.problem = problem;
     const alpha0 = this.last?.alpha.length === y.length ? this.last.alpha : null;
-    this.last = kernelSVM(K, y, lam, { alpha0, goal: this.goal, maxEpochs: this.late > 0 ? 160 : 40 });
+    this.last = kernelSVM(K, y, lam, { alpha0, goal: this.goal, maxEpochs: 40 });
     this.late = this.last.gap > this.goal ? this.late + 1 : 0;
-    if (this.late > 0 && this.late < 75) this.lab.again();
+    if (this.late > 0 && this.late < 300) this.lab.again();
     return { ...this.last, K, X, y, c: this.last.alpha.map((a, i) => a * y[i]) };
   }
 }
