@@ -74,33 +74,35 @@ PAUSE = """() => {
 }"""
 
 
-def wait(page, *, until_there_is_no: str) -> None:
-    """Wait until the figures say that nothing of the kind is pending: a picture, or an address to be saved."""
-    page.evaluate(SETTLED, [until_there_is_no, PATIENCE])
+def wait(page, *, until_there_is_no: str, then: str = "null"):
+    """Wait until the figures say that nothing of the kind is pending: a picture, or an address to be saved.
+
+    `then` is what to return from the page, in the same message: there are thousands of them.
+    """
+    return page.evaluate(
+        f"async (asked) => {{ await ({SETTLED})(asked); return {then}; }}", [until_there_is_no, PATIENCE]
+    )
 
 
 def note(page) -> str:
     """The sentence below the last picture: an SVM may take some frames to converge."""
-    wait(page, until_there_is_no="picture")
-    return page.locator(".lab-note").first.inner_text()
+    return wait(page, until_there_is_no="picture", then="document.querySelector('.lab-note').innerText")
 
 
 def picture(page) -> str:
     """What all canvases show, as text: equal pictures are equal texts."""
-    wait(page, until_there_is_no="picture")
-    return page.evaluate("[...document.querySelectorAll('canvas')].map((each) => each.toDataURL()).join()")
+    shown = "[...document.querySelectorAll('canvas')].map((each) => each.toDataURL()).join()"
+    return wait(page, until_there_is_no="picture", then=shown)
 
 
 def saved(page) -> str:
     """The address once the figure has put its state there."""
-    wait(page, until_there_is_no="address")
-    return page.evaluate("location.hash")
+    return wait(page, until_there_is_no="address", then="location.hash")
 
 
 def read(page, name: str) -> dict:
     """The state and the facts of the picture, which the library has confirmed."""
-    wait(page, until_there_is_no="picture")
-    seen = page.evaluate(READ, name)
+    seen = wait(page, until_there_is_no="picture", then=f"({READ})({name!r})")
     HOLDS[name](**seen)
     return seen["state"]
 
@@ -141,8 +143,8 @@ def drag_by_touch(page, handle, x: float, y: float) -> None:
 
 
 def verdicts(page) -> list[bool]:
-    wait(page, until_there_is_no="picture")
-    return [text.startswith("✓") for text in page.locator(".lab-verdict").all_inner_texts()]
+    words = "[...document.querySelectorAll('.lab-verdict')].map((each) => each.innerText)"
+    return [text.startswith("✓") for text in wait(page, until_there_is_no="picture", then=words)]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ from kernelcourse.course.notebooks import read_source
 from tests.book.test_browser import AXE
 from tests.course.conftest import HERE, Graded, grade_meta, graded_course, shared_folder  # noqa: F401 - a fixture
 from tests.lite.conftest import ROOT, served
-from tests.lite.lab import Lab, printed_json, text
+from tests.lite.lab import Lab, text
 from tests.lite.verdicts import Answer, answers, as_cell, defined, verdicts
 
 ASSIGNMENT, STEM = "01-dual-representation", "dual-representation"
@@ -68,7 +69,7 @@ def said_here(chosen: list[Answer]) -> list[list[str]]:
 
 def check_verdicts(lab: Lab, chosen: list[Answer]) -> None:
     """The browser says what this computer says."""
-    theirs = in_digits_that_count(printed_json(lab.run_new(as_cell(chosen))))
+    theirs = in_digits_that_count(json.loads(lab.printed(as_cell(chosen))))
     ours = in_digits_that_count(said_here(chosen))
     different = [(one, other) for one, other in zip(theirs, ours, strict=True) if one != other]
     assert different == []
