@@ -30,9 +30,13 @@ INSTALL = {
     "uv": ("-m", "uv", "pip", "install", "--quiet", "--no-deps"),
     "pip": ("-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--disable-pip-version-check"),
 }
-# What notebooks import. It is compiled once, outside the sandbox: inside, where nothing can be written, each submission
-# would compile it again.
-IMPORTED = "IPython, ipykernel.kernelapp, matplotlib.pyplot, scipy.linalg, scipy.optimize, scipy.spatial, scipy.special"
+# What notebooks import, and what IPython imports when a cell draws or raises an error. It is compiled once, outside the
+# sandbox: inside, where nothing can be written, each submission would compile it again.
+IMPORTED = (
+    "IPython, ipykernel.kernelapp, matplotlib.pyplot, scipy.linalg, scipy.optimize, scipy.spatial, scipy.special, "
+    "matplotlib_inline.backend_inline, PIL.BmpImagePlugin, PIL.GifImagePlugin, PIL.JpegImagePlugin, "
+    "PIL.PpmImagePlugin, stack_data, pygments.formatters.terminal256"
+)
 
 
 class StepFailed(Exception):
