@@ -184,7 +184,7 @@ def words_of(context, address: str) -> str:
     page.goto(address)
     alert = page.get_by_role("alert")
     alert.wait_for()
-    page.evaluate(AXE)
+    page.add_script_tag(path=AXE)
     found = page.evaluate("() => axe.run(document.querySelector('[role=alert]')).then((done) => done.violations)")
     assert found == []
     words = alert.inner_text()
