@@ -20,6 +20,7 @@ from .steps import first_of_rows, reached
 
 MOST_COLUMNS = 4  # with more, a tree compares most pairs of points
 WORTH_A_TREE = 250  # points per column
+MORE = 5  # neighbours found beyond those needed, because some may be equally near
 PAIRS = 2**18  # of points, whose products are compared at a time: 2 MB
 CACHE = 6 * 2**20  # bytes of the processor's cache that the blocks of all threads may take
 
@@ -45,7 +46,7 @@ def _by_a_tree(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
     """Ask for a few more points than needed; where the last of them is as near as the last one needed, try all."""
     from scipy.spatial import cKDTree
 
-    places = np.arange(1, min(len(Z), kappa + 5) + 1)
+    places = np.arange(1, min(len(Z), kappa + MORE) + 1)
     distances, found = cKDTree(Z).query(X, k=places, workers=threads.threads())
     found.sort(axis=1)  # so that equally near points stay in order
     in_doubt = distances[:, -1] <= (1 + 1e-9) * distances[:, kappa - 1]
@@ -58,24 +59,35 @@ def _by_a_tree(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
 
 
 def _among_all(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
-    nearest, loops = np.empty((len(X), kappa + 1), dtype=np.intp), threads.ready(len(X) * len(Z))
+    places, loops = min(len(Z), kappa + MORE), threads.ready(len(X) * len(Z))
+    nearest = np.empty((len(X), places), dtype=np.intp)
     mean, b = Z.mean(axis=0), squared_norms(Z)
     A, B = (X - mean, Z - mean) if 2 * mean @ mean > b.mean() else (X, Z)  # far from the origin, sums would cancel
     half = squared_norms(B) / 2
     slack = 1e-14 * (X.shape[1] + 1) * (squared_norms(A) + 2 * half.max())[:, None]
 
+    def decide(own: NDArray[np.intp], i: NDArray[np.intp], j: NDArray[np.intp]) -> None:
+        """Exact distances decide for these rows, whose candidates are the pairs own[i], j in order."""
+        few = slices(len(i), max(1, PAIRS // X.shape[1]))
+        squares = [np.square(X[own[i[pairs]]] - Z[j[pairs]]).sum(axis=1) for pairs in few]
+        nearest[own, :kappa] = first_of_rows(i, j, np.concatenate(squares), kappa)
+
     def work(rows: slice) -> None:
         own = np.arange(rows.start, rows.stop)
         if loops is not None:
-            best = np.full((len(own), kappa + 1), -np.inf)
-            for part in slices(len(Z), max(1, PAIRS // (4 * len(own)))):
+            best = np.full((len(own), places), -np.inf)
+            for part in slices(len(Z), max(1, PAIRS // len(own))):
                 loops.insert_largest(A[rows] @ B[part].T, half[part], part.start, best, nearest[rows])
-            own = own[(best[:, :-1] - best[:, 1:] <= slack[rows]).any(axis=1)]  # too close to order
+            gaps = best[:, :-1] - best[:, 1:]
+            close = (gaps[:, :kappa] <= slack[rows]).any(axis=1)  # too close to order
+            found = best[:, kappa - 1] - best[:, -1] > slack[rows, 0]  # all candidates
+            if len(some := own[close & found]):
+                decide(some, np.repeat(np.arange(len(some)), places), np.sort(nearest[some], axis=1).ravel())
+            own = own[close & ~found]
         if len(own):
             S = A[own] @ B.T
             S -= half  # half of |x|^2 - |x - z|^2
-            i, j = np.divmod(np.flatnonzero(reached(S, kappa)[:, None] - slack[own] <= S), len(Z))
-            nearest[own, :kappa] = first_of_rows(i, j, np.square(X[own][i] - Z[j]).sum(axis=1), kappa)
+            decide(own, *np.divmod(np.flatnonzero(reached(S, kappa)[:, None] - slack[own] <= S), len(Z)))
 
     slabs = threads.slabs(len(X), len(Z), PAIRS if loops is None else threads.SLAB)
     threads.in_threads(work, slabs, len(X) * len(Z), products=True)

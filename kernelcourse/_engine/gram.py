@@ -20,13 +20,15 @@ from ..validation import Array, slices
 from . import threads as fast
 
 ROWS, COLUMNS = 256, 256  # of a tile: 512 kB
+TILE = ROWS * COLUMNS
 SLAB_ROWS = 64  # multiplied together; they stay in the processor's cache for the exponentials
 ENTRIES = 2**17  # computed by a thread at a time in a compiled loop: 1 MB, which the loop cuts into tiles
 MOST_COLUMNS = 32  # with more, one matrix product is faster than the differences of all pairs
 WORTH_TILES = 2**12  # entries; with fewer, the formula itself is as fast, unless there are many columns
 TINY = np.finfo(float).tiny
 CELLS = 2**18  # pairs of places in two strings: 2 MB
-DENSE = 0.1  # fraction of counts that are not 0; above it, a dense product is faster than a sparse one
+SPARSE = 200  # products of numbers in a dense matrix product that take as long as one in a sparse product
+EXACT = 2**24  # integers up to here are exact in single precision
 
 Profile = Callable[[Array], Array]  # applied to an array that it may overwrite
 Tiles = Callable[[slice, slice], Array]  # a tile's values, given its rows and columns; the caller may change them
@@ -98,9 +100,11 @@ def count_gram(kernel: CountKernel, X: Sequence[Mapping[Any, float]], Z: Sequenc
     lengths, columns, values, shape = entries(X if Z is X else [*X, *Z])
     C: Any = csr_array((values, columns, np.append(0, np.cumsum(lengths, dtype=np.int32))), shape=shape)
     C.sort_indices()  # every sum then runs in the same order, and the Gram matrix is symmetric to the last digit
-    C = C.toarray() if C.nnz > DENSE * np.prod(shape) else C
+    if shape[0] * np.prod(shape, dtype=float) < SPARSE * np.square(np.bincount(columns), dtype=float).sum():
+        whole = (values % 1 == 0).all() and (C * C).sum(axis=1).max() < EXACT  # a bound for all entries
+        C = (C.astype(np.float32) if whole else C).toarray()
     K = C @ C.T if Z is X else C[: len(X)] @ C[len(X) :].T
-    return K if isinstance(K, np.ndarray) else K.toarray()
+    return K.astype(float, copy=False) if isinstance(K, np.ndarray) else K.toarray()
 
 
 @accelerates(gap_weighted)
@@ -155,13 +159,16 @@ def _three_terms(X: Array, Z: Array, factor: float) -> tuple[Array, Array, Array
 def _exp_of_products(X: Array, Z: Array, factor: float, weights: Array | None = None) -> Array:
     """A product and a compiled exp in slabs of rows; with weights, the matrix times these, without the matrix.
 
-    It declines few points or columns, and terms that would cancel.
+    It declines few columns, terms that would cancel, and weights without compiled loops.
     """
-    if X.shape[1] <= MOST_COLUMNS:
+    loops = fast.compiled(len(X) * len(Z))
+    if X.shape[1] <= MOST_COLUMNS or (weights is not None and loops is None):
         return NotImplemented
-    if (loops := fast.compiled(len(X) * len(Z))) is None or (terms := _three_terms(X, Z, factor)) is None:
+    if (terms := _three_terms(X, Z, factor)) is None:
         return NotImplemented
     (A, B, a, b), n, symmetric = terms, len(X), Z is X and weights is None
+    if loops is None:
+        return _exp_of_product(A @ B.T, a, b, factor, symmetric)
     K = np.empty((n, len(Z)) if weights is None else (n, *weights.shape[1:]))
 
     def work(rows: slice) -> None:
@@ -173,6 +180,20 @@ def _exp_of_products(X: Array, Z: Array, factor: float, weights: Array | None = 
             K[rows] = G @ weights
 
     fast.in_threads(work, slices(n, SLAB_ROWS), n * len(Z), products=True)
+    return K
+
+
+def _exp_of_product(K: Array, a: Array, b: Array, factor: float, symmetric: bool) -> Array:
+    """The same in place, by numpy: for a symmetric matrix, BLAS computes half of one large product."""
+
+    def work(rows: slice) -> None:
+        K[rows] *= -2 * factor
+        K[rows] += a[rows, None] + b
+        np.exp(np.minimum(K[rows], 0, out=K[rows]), out=K[rows])
+
+    fast.in_threads(work, fast.slabs(len(a), len(b), TILE), K.size)
+    if symmetric:
+        np.fill_diagonal(K, 1)
     return K
 
 

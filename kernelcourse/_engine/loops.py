@@ -3,7 +3,7 @@
 They release the GIL, so that threads can share a job. numba keeps the compiled code on disk.
 """
 
-from math import exp, factorial, log, sqrt
+from math import cos, exp, factorial, log, pi, sin, sqrt
 
 import numpy as np
 from numba import njit
@@ -24,6 +24,14 @@ LEAST = -708.0  # below this, exp loses digits
 _series = Polynomial([1 / factorial(j + 3) for j in range(20)])
 _q = Chebyshev.interpolate(_series, 8, [-log(2) / 2, log(2) / 2])
 C3, C4, C5, C6, C7, C8, C9, C10, C11 = map(float, _q.convert(kind=Polynomial).coef)
+
+# 2 sin(r/4) / r and 2 cos(r/4) in the same way, as polynomials in r^2, for r in [-pi, pi]
+SINE, COSINE = (
+    tuple(Chebyshev.interpolate(one, 6, [0, pi**2]).convert(kind=Polynomial).coef.tolist())
+    for one in (Polynomial([2 * (-1 / 16) ** j / factorial(2 * j + k) / 4**k for j in range(20)]) for k in (1, 0))
+)
+TURN_HIGH, TURN_LOW = float.fromhex("0x1.921fb54400000p+2"), float.fromhex("0x1.0b4611a626331p-32")
+FAR = 1e6  # beyond this angle, the multiple of TURN_HIGH that is subtracted would be rounded
 
 LANES = 32  # numbers that a search for the maximum compares in parallel
 
@@ -67,6 +75,34 @@ def exp_in_place(x, n, factor):
         p = p * r4 + ((C3 * r + 0.5) * r2 + (r + 1.0))
         # add k to the exponent of p
         x[j] = np.int64(np.float64(p).view(np.int64) + (np.float64(t).view(np.int64) << 52)).view(np.float64)
+
+
+@loop
+def waves_in_place(waves, scale):
+    """Replace the angles in the left half of each row by their cosines, and fill its right half with their sines.
+
+    Both are multiplied by `scale`. An angle is reduced to [-pi, pi]; twice the sine and cosine of a quarter of it are
+    polynomials, and the angle is doubled twice: (2s, 2c) becomes (2s 2c, 2 - (2s)^2).
+    """
+    half = waves.shape[1] // 2
+    for i in range(len(waves)):
+        left, right, far = waves[i, :half], waves[i, half:], 0
+        for j in range(half):
+            far += not abs(left[j]) < FAR
+        if far > 0:
+            for j in range(half):
+                left[j], right[j] = scale * cos(left[j]), scale * sin(left[j])
+            continue
+        for j in range(half):
+            k = (left[j] * (0.5 / pi) + TO_WHOLE) - TO_WHOLE
+            r = left[j] - k * TURN_HIGH
+            r = r - k * TURN_LOW
+            t, s, c = r * r, 0.0, 0.0
+            for n in range(6, -1, -1):
+                s, c = s * t + SINE[n], c * t + COSINE[n]
+            s *= r
+            s, c = s * c, 2.0 - s * s
+            left[j], right[j] = 0.5 * scale * (2.0 - s * s), 0.5 * scale * (s * c)
 
 
 @loop

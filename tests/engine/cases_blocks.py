@@ -28,6 +28,8 @@ def nearest_points_cases():
                 yield (X, Z, kappa, metric), {}
         wide = rng.integers(0, 3, size=(257, 6)).astype(float)
         yield (wide, wide, 7, metric), {}
+        twice = np.repeat(rng.integers(0, 50, size=(150, 6)), 2, axis=0).astype(float)  # pairs at equal distances
+        yield (twice[::7], twice, 4, metric), {}
         grid = rng.integers(0, 3, size=(257, 2)).astype(float)  # many points are at equal distances
         for other in _forms(grid):
             yield (other, grid, 7, metric), {}

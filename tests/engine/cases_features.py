@@ -56,6 +56,8 @@ def rows():
         frozen.flags.writeable = False
         for A in (P[::2, ::2], P[:n, :d], np.asfortranarray(P[:n, :d]), frozen, P[:n, :d].astype(">f8"), 1e3 + frozen):
             yield (features, A), {}
+    # Huge angles, each from one product, which both sides round alike
+    yield (random_fourier(Gaussian(0.5), 1, 10, rng=0), rng.uniform(-1e18, 1e18, size=(30, 1))), {}
 
 
 CASES = {"FourierFeatures.rows": rows, "fit_each": fit_each}

@@ -73,7 +73,7 @@ def texts():
     words = [f"w{i}" for i in range(400)]
     several = [" ".join(rng.choice(words, size=size)) for size in rng.integers(0, 60, size=90)]
     for k in (BagOfWords(), BagOfWords(vocabulary=words[:5]), TfIdf.fit(several), Spectrum(2)):
-        for documents in (several, several[:1], ["", ""], several[:3] * 2):
+        for documents in (several, several[:1], ["", ""], several[:3] * 2, ["w1 " * 4999, "w1 " * 4997]):
             P = k.prepare(documents)
             yield (k, P, P), {}
             yield (k, P, k.prepare(several[40:70])), {}

@@ -36,6 +36,8 @@ def going(way):
     """Run with or without numba, in tiles of a few rows and two threads, so that small jobs have many tiles."""
     with pytest.MonkeyPatch.context() as patch, seam.engine("always"), np.errstate(all="ignore"):
         patch.setenv("KERNELCOURSE_FAST", "1" if way == "compiled" else "0")
+        if way == "compiled":
+            threads._loops()  # some jobs use the compiled loops only once these are loaded
         if way == "small tiles":
             patch.setenv("OPENBLAS_NUM_THREADS", "2")
             patch.setattr(threads, "WORTH_A_THREAD", 0)

@@ -184,8 +184,8 @@ def test_few_counts_and_many_give_the_same(case, monkeypatch):
     k, objects = case
     for X in lists_of(objects):
         found = []
-        for state, dense in (("off", 0), ("on", -1), ("on", 2)):  # by the definition; always dense, never
-            monkeypatch.setattr(gram, "DENSE", dense)
+        for state, sparse in (("off", 0), ("on", np.inf), ("on", 0)):  # by the definition; always dense, never
+            monkeypatch.setattr(gram, "SPARSE", sparse)
             with engine(state):
                 found.append((k(X), k(X, X[:2])))
             np.testing.assert_array_equal(found[-1][0], found[-1][0].T)
