@@ -87,7 +87,13 @@ def _among_all(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
         if len(own):
             S = A[own] @ B.T
             S -= half  # half of |x|^2 - |x - z|^2
-            decide(own, *np.divmod(np.flatnonzero(reached(S, kappa)[:, None] - slack[own] <= S), len(Z)))
+            i, j = np.divmod(np.flatnonzero(reached(S, kappa)[:, None] - slack[own] <= S), len(Z))
+            keys, close = -S[i, j], np.zeros(len(own), dtype=bool)
+            nearest[own, :kappa] = first_of_rows(i, j, keys, kappa)
+            gaps = np.diff(keys[np.lexsort((keys, i))])  # between neighbours in order; i is sorted
+            close[i[1:][(i[1:] == i[:-1]) & (gaps <= slack[own[i[1:]], 0])]] = True
+            if close.any():
+                decide(own[close], (np.cumsum(close) - 1)[i[close[i]]], j[close[i]])
 
     slabs = threads.slabs(len(X), len(Z), PAIRS if loops is None else threads.SLAB)
     threads.in_threads(work, slabs, len(X) * len(Z), products=True)
