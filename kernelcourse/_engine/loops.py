@@ -208,7 +208,11 @@ perceptron_epoch, logistic_sgd, svm_sgd = loop(steps.perceptron_epoch), loop(ste
 @loop
 def first_largest(x, lanes):
     """The first index of the largest entry of x; `lanes` is scratch space for the maxima updated in parallel."""
-    width = len(lanes)
+    width, i = len(lanes), 0
+    if len(x) < 4 * width:  # too short for lanes to pay
+        for k in range(1, len(x)):
+            i = k if x[k] > x[i] else i
+        return i
     lanes[:] = -np.inf
     right = len(x) - len(x) % width
     for left in range(0, right, width):
@@ -296,8 +300,12 @@ def pair_steps(source, diag, lo, hi, c, r, steps, tol):
         j = first_largest(gain, lanes)
         if gain[j] == 0 or c[i] == hi[i]:
             return step
-        if r_i - r[j] <= tol and r_i - np.where(down > 0.0, r, np.inf).min() <= tol:
-            return step
+        if r_i - r[j] <= tol:
+            largest = 0.0  # another pair may violate more and gain less
+            for k in range(n):
+                largest = max(largest, (r_i - r[k]) * down[k])
+            if largest <= tol:
+                return step
         row_j, room_i, room_j = row_of(source, j), hi[i] - c[i], c[j] - lo[j]
         delta = min((r_i - r[j]) / max(floor, k_ii + diag[j] - 2 * row_i[j]), room_i, room_j)
         c[i] = hi[i] if delta == room_i else c[i] + delta

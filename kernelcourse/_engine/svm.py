@@ -94,12 +94,21 @@ def _by_steps(
         loops.small_problems(*source, rows, y, starts, part.start, part.stop, C, offset, gap, limits, c, found)
 
     in_threads(work, [slice(a, b) for a, b in pairwise(shares.tolist()) if a < b], STEPS * len(y))
+    alpha = np.abs(c)
+    support = np.flatnonzero(alpha > np.repeat(1e-8 * np.maximum.reduceat(alpha, starts[:-1]), np.diff(starts)))
+    parts = [_cut(support, starts), _cut(support[alpha[support] < (1 - 1e-8) * C], starts)]
+    each = zip(pairwise(starts.tolist()), found.tolist(), *parts, strict=True)
     return [
-        svm.fit_at(Point(c_p, c_p, b, reached, objective), C, gap, lam * n / len(c_p), int(steps), "")
-        if reached <= gap
-        else np.abs(c_p)
-        for (b, reached, objective, steps), c_p in zip(found.tolist(), np.split(c, starts[1:-1]), strict=True)
+        svm.SVMFit(alpha[a:z], b, at, int(steps), value / (C * (z - a)), *where) if at <= gap else alpha[a:z]
+        for (a, z), (b, at, value, steps), *where in each
     ]
+
+
+def _cut(indices: NDArray[np.intp], starts: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """The sorted indices between each start and the next, counted from that start."""
+    cuts = np.searchsorted(indices, starts)
+    local = indices - np.repeat(starts[:-1], np.diff(cuts))
+    return [local[a:z] for a, z in pairwise(cuts.tolist())]
 
 
 def _solve_one(K: Array, rows: NDArray[np.intp], y: Array, lam: float, numbers: dict[str, Any]) -> svm.SVMFit:

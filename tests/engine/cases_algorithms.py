@@ -141,8 +141,13 @@ def svms_on_points():
 
 
 def have_the_same_objectives(args, kwargs, fast, plain):
-    for one, other in zip(fast, plain, strict=True):
+    _, points, problems, lam = args
+    for (rows, _), one, other in zip(problems, fast, plain, strict=True):
         assert max(one.gap, other.gap) <= kwargs["gap"]
+        supported, C = one.alpha > 1e-8 * one.alpha.max(), 1 / (2 * len(points) * lam)
+        assert len(one.alpha) == len(rows) and one.support.tolist() == np.flatnonzero(supported).tolist()
+        on_margin = np.flatnonzero(supported & (one.alpha < (1 - 1e-8) * C))
+        assert one.margin_support.tolist() == on_margin.tolist()
         np.testing.assert_allclose(one.objective, other.objective, rtol=2 * kwargs["gap"])
 
 
