@@ -47,13 +47,38 @@ def solve_each(K: Array, problems: list[svm.Problem], lam: float, **numbers: Any
     starts: list[Any] = [None] * len(problems)
     if loops is not None and (max(sizes) < SHORT or len(problems) > 1) and numbers["gap"] > 1e-8:
         goal = {name: numbers[name] for name in ("offset", "gap")}
-        starts = _by_steps(loops, (K, *NO_POINTS), n, problems, lam, 20 * max(SMALL, n), **goal)
+        starts = _by_steps(loops, (K, *NO_POINTS), n, problems, lam, **goal)
+    return _finished(K, problems, starts, lam, numbers)
+
+
+@accelerates(classifiers.svms_on_points)
+def svms_on_points(
+    kernel: Any, P: Any, problems: list[svm.Problem], lam: float, *, offset: str, gap: float
+) -> list[svm.SVMFit]:
+    """Solve by steps that compute rows of K on demand, as few points may be support vectors; the rest from all of K."""
+    if type(kernel).formula not in (Gaussian.formula, Laplacian.formula) or offset == "penalised" or gap <= 1e-8:
+        return NotImplemented
+    if len(P) < 1000 and not always():
+        return NotImplemented
+    if (loops := ready(len(P) ** 2)) is None:
+        return svm.solve_each(gram(kernel, P), problems, lam, offset=offset == "free", gap=gap)
+    free, (factor, squared), C = offset == "free", exponent(kernel), svm.C_from_lam(lam, n=len(P))
+    kept = np.float32 if gap >= TIGHT and C <= 100 else np.float64  # one entry's rounding changes f by 3e-8 C
+    source = np.empty((0, 0), kept), np.ascontiguousarray(P.T, dtype=float), squared, factor
+    fits = _by_steps(loops, source, len(P), problems, lam, offset=free, gap=gap)
+    if all(isinstance(fit, svm.SVMFit) for fit in fits):
+        return fits
+    return _finished(gram(kernel, P), problems, fits, lam, {"offset": free, "gap": gap})
+
+
+def _finished(K: Array, problems: list[svm.Problem], starts: list[Any], lam: float, numbers: Any) -> list[svm.SVMFit]:
+    """The fits among `starts`, and in place of the others the solutions that these coefficients lead to."""
     left = [
         partial(_solve_one, K, *problem, lam, {**numbers, "alpha0": start})
         for problem, start in zip(problems, starts, strict=True)
         if not isinstance(start, svm.SVMFit)
     ]
-    if len(left) > 1 and (min(sizes) >= WORTH_A_THREAD or always()):
+    if len(left) > 1 and (min(len(y) for _, y in problems) >= WORTH_A_THREAD or always()):
         solved = iter(side_by_side(left))
     else:
         with one_thread(len(left) > 1):
@@ -61,32 +86,13 @@ def solve_each(K: Array, problems: list[svm.Problem], lam: float, **numbers: Any
     return [start if isinstance(start, svm.SVMFit) else next(solved) for start in starts]
 
 
-@accelerates(classifiers.svms_on_points)
-def svms_on_points(
-    kernel: Any, P: Any, problems: list[svm.Problem], lam: float, *, offset: str, gap: float
-) -> list[svm.SVMFit]:
-    """If few points are support vectors, solve by steps that compute rows of K on demand; otherwise from all of K."""
-    if type(kernel).formula not in (Gaussian.formula, Laplacian.formula) or offset == "penalised" or gap <= 1e-8:
-        return NotImplemented
-    if len(P) < 1000 and not always():
-        return NotImplemented
-    fits, free, (factor, squared) = [None] * len(problems), offset == "free", exponent(kernel)
-    if (loops := ready(len(P) ** 2)) is not None:
-        most = 20 * max(SMALL, len(P)) if len(problems) > 1 else len(P) // 10
-        source = np.empty((0, 0)), np.ascontiguousarray(P.T, dtype=float), squared, factor
-        fits = _by_steps(loops, source, len(P), problems, lam, most, offset=free, gap=gap)
-    left = [problem for problem, fit in zip(problems, fits, strict=True) if not isinstance(fit, svm.SVMFit)]
-    more = iter(svm.solve_each(gram(kernel, P), left, lam, offset=free, gap=gap) if left else [])
-    return [fit if isinstance(fit, svm.SVMFit) else next(more) for fit in fits]
-
-
 def _by_steps(
-    loops: Loops, source: Any, n: int, problems: list[svm.Problem], lam: float, most: int, *, offset: bool, gap: float
+    loops: Loops, source: Any, n: int, problems: list[svm.Problem], lam: float, *, offset: bool, gap: float
 ) -> list[Any]:
-    """The fits; if `most` steps, or fewer for many points, do not reach the gap, the coefficients they lead to."""
+    """The fits; if 20 steps per point, or 5 for many points, do not reach the gap, the coefficients they lead to."""
     starts = np.append(0, np.cumsum([len(y) for _, y in problems]))
     rows, y = np.concatenate([rows for rows, _ in problems]), np.concatenate([y for _, y in problems])
-    limits = np.array([most if len(y) < SHORT else min(most, 2 * len(y)) for _, y in problems])
+    limits = np.array([20 * max(SMALL, n) if len(y) < SHORT else 5 * len(y) for _, y in problems])
     C, gap = svm.C_from_lam(lam, n=n), real(gap, "gap", above=0)
     c, found, shares = np.zeros(len(y)), np.empty((len(problems), 4)), np.linspace(0, len(problems), 9).astype(int)
 
@@ -94,12 +100,21 @@ def _by_steps(
         loops.small_problems(*source, rows, y, starts, part.start, part.stop, C, offset, gap, limits, c, found)
 
     in_threads(work, [slice(a, b) for a, b in pairwise(shares.tolist()) if a < b], STEPS * len(y))
+    alpha = np.abs(c)
+    support = np.flatnonzero(alpha > np.repeat(1e-8 * np.maximum.reduceat(alpha, starts[:-1]), np.diff(starts)))
+    parts = [_cut(support, starts), _cut(support[alpha[support] < (1 - 1e-8) * C], starts)]
+    each = zip(pairwise(starts.tolist()), found.tolist(), *parts, strict=True)
     return [
-        svm.fit_at(Point(c_p, c_p, b, reached, objective), C, gap, lam * n / len(c_p), int(steps), "")
-        if reached <= gap
-        else np.abs(c_p)
-        for (b, reached, objective, steps), c_p in zip(found.tolist(), np.split(c, starts[1:-1]), strict=True)
+        svm.SVMFit(alpha[a:z], b, at, int(steps), value / (C * (z - a)), *where) if at <= gap else alpha[a:z]
+        for (a, z), (b, at, value, steps), *where in each
     ]
+
+
+def _cut(indices: NDArray[np.intp], starts: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """The sorted indices between each start and the next, counted from that start."""
+    cuts = np.searchsorted(indices, starts)
+    local = indices - np.repeat(starts[:-1], np.diff(cuts))
+    return [local[a:z] for a, z in pairwise(cuts.tolist())]
 
 
 def _solve_one(K: Array, rows: NDArray[np.intp], y: Array, lam: float, numbers: dict[str, Any]) -> svm.SVMFit:

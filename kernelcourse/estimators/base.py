@@ -353,4 +353,4 @@ def one_against_rest(codes: Any, n_classes: int) -> list[Any]:
 
 def side_by_side(columns: list[Array]) -> Array:
     """One vector for two classes, one column per class for more."""
-    return columns[0] if len(columns) == 1 else np.column_stack(columns)
+    return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)

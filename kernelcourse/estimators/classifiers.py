@@ -330,8 +330,8 @@ class KernelSVM(Classifier):
 
 def one_against_one(codes: Any, n_classes: int) -> list[tuple[Any, Any]]:
     """For each pair of classes, the rows of its points and their signs: +1 for the later class."""
-    pairs = [(np.flatnonzero((codes == i) | (codes == j)), j) for i, j in combinations(range(n_classes), 2)]
-    return [(rows, np.where(codes[rows] == j, 1.0, -1.0)) for rows, j in pairs]
+    members = [(rows := np.flatnonzero(codes == i), np.ones(len(rows))) for i in range(n_classes)]
+    return [(np.concatenate([i, j]), np.concatenate([-n_i, n_j])) for (i, n_i), (j, n_j) in combinations(members, 2)]
 
 
 def votes(scores: Array, n_classes: int) -> Array:
