@@ -382,8 +382,12 @@ def may_move(lo, hi, c, r, offset):
     for k in range(len(c)):
         top = max(top, r[k]) if c[k] < hi[k] else top
         bottom = min(bottom, r[k]) if c[k] > lo[k] else bottom
-    up, down = c < hi, c > lo
-    return np.flatnonzero((up & down) | (up & (r >= bottom)) | (down & (r <= top)))
+    kept, m = np.empty(len(c), np.intp), 0
+    for k in range(len(c)):
+        up, down = c[k] < hi[k], c[k] > lo[k]
+        if (up and down) or (up and r[k] >= bottom) or (down and r[k] <= top):
+            kept[m], m = k, m + 1
+    return kept[:m]
 
 
 @loop
@@ -404,7 +408,7 @@ def descend_by_parts(source, diag, lo, hi, c, r, steps, tol, offset):
         m = len(kept)
         if 1 < m < 0.6 * n:
             points = Z_T[:, kept] if len(K) == 0 else Z_T
-            inner = K, rows[kept], np.empty((m, m), part.dtype), np.full(m, False), points, squared, factor
+            inner = K, rows[kept], np.empty((m, m), part.dtype), np.zeros(m, np.bool_), points, squared, factor
             c_m, r_m, most = c[kept], r[kept], (steps - took) * n // m
             now = descend(inner, diag[kept], lo[kept], hi[kept], c_m, r_m, most, tol, offset)
             took += now * m // n
