@@ -27,7 +27,6 @@ from matplotlib.path import Path
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import Bbox
-from pyparsing import ParserElement
 
 WIDTH = 4.2  # inches: 403 pixels, shown in the 342 pixels of a phone
 LOWEST = 0.75  # the height of a panel as a share of its width, if it becomes wider
@@ -62,10 +61,8 @@ def load_ipython_extension(shell: Any) -> None:
 def remember_formulas() -> None:
     """Parse each formula once. A tick's label is a formula too, and every round of the layout asks for its size.
 
-    matplotlib caches the last 50, and treats the parser of every canvas as a different one. The parser's own memory of
-    parts of formulas takes longer than parsing them again.
+    matplotlib caches the last 50, and treats the parser of every canvas as a different one.
     """
-    ParserElement.disable_memoization()
     parse = MathTextParser._parse_cached.__wrapped__
     known = cache(lambda kind, *formula: parse(parsers[kind], *formula))
     parsers = {parser._output_type: parser for parser in map(MathTextParser, ("path", "agg"))}
