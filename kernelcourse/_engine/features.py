@@ -36,7 +36,7 @@ def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: di
     try:
         if model.solve is feature_logistic:
             return _logistic(features, X, problems, options["ridge"])
-        loops = compiled(4 * n * n) if n >= 4 * features.m or n * n > room else None
+        loops = compiled(4 * n * n * len(problems)) if n >= 4 * features.m or n * n > room else None
         if loops is not None:
             return _coordinate_descent(loops, features, X, problems, options)
         return _dual_svms(features, X, problems, options["lam"]) if n * n <= room else NotImplemented
