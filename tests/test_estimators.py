@@ -200,6 +200,13 @@ def test_a_pair_whose_score_is_zero_gives_one_vote_to_the_first_class():
     np.testing.assert_array_equal(np.round(votes(scores, 3)), [[2, 1, 0], [1, 0, 2]])
 
 
+def test_classes_that_win_one_pair_each_are_ordered_by_the_sums_of_their_scores():
+    scores = np.array([[1.0, -1.0, 5.0], [5.0, -1.0, 1.0], [1.0, -5.0, 1.0]])  # of (0, 1), (0, 2) and (1, 2)
+    found = votes(scores, 3)
+    np.testing.assert_array_equal(np.round(found), np.ones((3, 3)))
+    np.testing.assert_array_equal(np.argsort(found, axis=1), [[1, 0, 2], [0, 2, 1], [2, 1, 0]])
+
+
 def test_one_against_the_rest_has_a_score_for_each_class():
     model = KernelSVM(Gaussian(1.0), lam=0.01, multiclass="ovr", gap=1e-9).fit(X, three)
     for c, label in enumerate(np.unique(three)):
