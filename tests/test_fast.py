@@ -46,6 +46,7 @@ from kernelcourse._engine import threads as fast
 from kernelcourse._engine.search import solve_ridges, solved_path
 from kernelcourse.algorithms.svm import certify, dual_problem
 from kernelcourse.linalg import solve_ridge
+from kernelcourse.seam import engine
 from kernelcourse.validation import KernelCourseWarning, square
 
 rng = np.random.default_rng(0)
@@ -489,6 +490,14 @@ def test_compiled_steps_stop_where_nothing_is_left_to_gain(name):
     c, whole = np.array([1.0, 1.0]), (np.eye(2), np.arange(2), np.eye(2), np.ones(2, dtype=bool), *svm.NO_POINTS)
     taken = getattr(compiled, name)(whole, np.ones(2), np.zeros(2), np.ones(2), c, np.array([0.5, 0.5]), 10, 0.0)
     assert taken == 0 and (c == 1).all()
+
+
+@pytest.mark.parametrize("d", [2, 32, 64])
+def test_the_gaussian_of_points_that_nearly_agree_is_at_most_one(way, rng, d):
+    P = rng.normal(size=(300, d))
+    for Q in (P.copy(), P + 1e-9 * rng.normal(size=P.shape)):
+        with engine("always"):
+            assert Gaussian(1.0)(P, Q).max() <= 1
 
 
 @pytest.mark.parametrize("values", [[0.0, 1.0], [2.0, 2.0, 2.0], [3.0, 1.0, 2.0, 1.0, 3.0, np.inf]], ids=str)
