@@ -194,6 +194,19 @@ def test_few_counts_and_many_give_the_same(case, monkeypatch):
             np.testing.assert_allclose(few, plain, rtol=1e-13)
 
 
+@pytest.mark.engine_only
+def test_weights_in_any_order_give_an_exactly_symmetric_matrix(monkeypatch, rng):
+    class Weighted(CountKernel):
+        def counts(self, obj):
+            return obj
+
+    objects = [{int(part): rng.normal() for part in rng.permutation(40)[:20]} for _ in range(60)]
+    monkeypatch.setattr(gram, "SPARSE", 0)
+    with engine("always"):
+        K = Weighted()(objects)
+    np.testing.assert_array_equal(K, K.T)
+
+
 def test_counts_of_nothing_give_zero():
     assert np.array_equal(Spectrum(3)(["ab", ""], ["abc"]), [[0], [0]])
     assert np.array_equal(Spectrum(3)(["ab", ""]), np.zeros((2, 2)))
