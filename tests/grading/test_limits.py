@@ -12,6 +12,12 @@ from kernelcourse.course.notebooks import strip_noise
 from kernelcourse.course.preprocessors import GradeSafely
 
 
+def test_every_setting_of_the_grader_can_be_made_in_nbgrader_config():
+    settings = {name: trait for name, trait in GradeSafely.class_own_traits().items() if trait.help}
+    assert len(settings) == 9
+    assert [name for name, trait in settings.items() if not trait.metadata.get("config")] == []
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_whole_number_is_a_number_as_long_as_json_readers_agree_on_it(sign):
     for number in (0, 126, 2**62, 2**63 - 1):
