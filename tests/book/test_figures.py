@@ -322,13 +322,16 @@ def test_a_font_is_found_once(monkeypatch):
 # --- in a browser
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def page(html, new_window):
-    page = new_window(viewport={"width": 1400, "height": 900}).new_page()
+    """Opened anew for each test: what is fetched and seen depends on the widths and colours that it had before."""
+    window = new_window(viewport={"width": 1400, "height": 900})
+    page = window.new_page()
     page.asked = []
     page.on("request", lambda request: page.asked.append(Path(request.url).name))
     page.goto((html / "book/trick/svm.html").as_uri())
-    return page
+    yield page
+    window.close()
 
 
 def wait_for_form(page, form: str) -> None:
@@ -350,9 +353,6 @@ def test_only_the_form_that_is_seen_is_fetched(page):
     assert page.locator("picture.figure img >> visible=true").first.bounding_box()["width"] >= COLUMN
     page.emulate_media(media="print")
     wait_for_form(page, "(-narrow)?")
-    page.emulate_media(media="screen")
-    page.evaluate("document.documentElement.dataset.theme = 'light'")
-    page.set_viewport_size({"width": 1400, "height": 900})
 
 
 def test_the_code_of_a_figure_is_a_link_below_its_caption(page):
@@ -363,7 +363,6 @@ def test_the_code_of_a_figure_is_a_link_below_its_caption(page):
     assert not cell.locator("pre").is_visible()
     link.click()
     cell.locator("pre").first.wait_for(state="visible")
-    link.click()
 
 
 def test_what_scrolls_fades_out_where_there_is_more(page):
@@ -375,7 +374,6 @@ def test_what_scrolls_fades_out_where_there_is_more(page):
       return box.matches(".more-before:not(.more-after)");
     }"""
     page.wait_for_function(at_its_end, arg=box)
-    page.set_viewport_size({"width": 1400, "height": 900})
 
 
 def test_back_to_the_top_can_be_read_and_covers_no_text(page):
