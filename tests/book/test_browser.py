@@ -27,7 +27,7 @@ MODES = {
     "dark phone": {"viewport": PHONE, "color_scheme": "dark"},
     "without scripts": {"viewport": DESKTOP, "java_script_enabled": False},
 }
-# Each page has its own copy of axe, which is done before optimising its functions would pay.
+# Each page loads axe anew and runs it for a short time, so V8 need not optimise its functions.
 FLAGS = ["--js-flags=--no-opt"]
 LOCAL = ("file:", "data:", "about:")
 COLOURS = ["color-contrast", "link-in-text-block"]

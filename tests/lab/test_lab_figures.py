@@ -77,7 +77,7 @@ PAUSE = """() => {
 def wait(page, *, until_there_is_no: str, then: str = "null"):
     """Wait until the figures say that nothing of the kind is pending: a picture, or an address to be saved.
 
-    `then` is what to return from the page, in the same message: there are thousands of them.
+    `then` is what to return from the page, in the same message.
     """
     return page.evaluate(
         f"async (asked) => {{ await ({SETTLED})(asked); return {then}; }}", [until_there_is_no, PATIENCE]
