@@ -98,7 +98,7 @@ def power(kernel: Power, k: Array) -> Array:
 @accelerates(CountKernel.formula)
 def count_gram(kernel: CountKernel, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
     lengths, columns, values, shape = entries(X if Z is X else [*X, *Z])
-    C: Any = csr_array((values, columns, np.append(0, np.cumsum(lengths, dtype=np.int32))), shape=shape)
+    C: Any = csr_array((values, columns, np.cumsum([0, *lengths], dtype=np.int32)), shape=shape)
     C.sort_indices()  # every sum then runs in the same order, and the Gram matrix is symmetric to the last digit
     if shape[0] * np.prod(shape, dtype=float) < SPARSE * np.square(np.bincount(columns), dtype=float).sum():
         whole = (values % 1 == 0).all() and (C * C).sum(axis=1).max() < EXACT  # a bound for all entries
