@@ -84,7 +84,7 @@ class CountKernel(ObjectKernel):
 
     def parse(self, obj: Any) -> Mapping[Any, float]:
         counts = self.counts(obj)
-        if not isinstance(counts, Mapping):
+        if not isinstance(counts, (dict, Mapping)):  # dict first: to ask an abstract class takes longer
             raise TypeError(f"counts() must return a Counter or a dict, got {counts!r:.60}")
         if self.vocabulary is None:
             return counts
@@ -124,8 +124,7 @@ def entries(counted: Sequence[Mapping[Any, float]], parts: Iterable[Hashable] | 
 
 def _row_entries(counted: Sequence[Mapping[Any, float]]) -> tuple[list[int], Array]:
     """How many counts each object has, and the counts of all objects, one after another."""
-    lengths = [len(counts) for counts in counted]
-    values = chain.from_iterable(counts.values() for counts in counted)
+    lengths, values = list(map(len, counted)), chain.from_iterable(counts.values() for counts in counted)
     return lengths, np.fromiter(values, dtype=float, count=sum(lengths))
 
 
