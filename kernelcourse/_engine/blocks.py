@@ -42,19 +42,21 @@ def nearest_points(X: Array, Z: Array, kappa: int, metric: str) -> NDArray[np.in
     return _among_all(X, Z, kappa)
 
 
-def _by_a_tree(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
-    """Ask for a few more points than needed; where the last of them is as near as the last one needed, try all."""
+def _by_a_tree(X: Array, Z: Array, kappa: int, more: int = MORE, tree: Any = None) -> NDArray[np.intp]:
+    """Ask for a few more points than needed; where the last of them is as near as the last one needed, for many more,
+    and where these are not enough, try all."""
     from scipy.spatial import cKDTree
 
-    places = np.arange(1, min(len(Z), kappa + MORE) + 1)
-    distances, found = cKDTree(Z).query(X, k=places, workers=threads.threads())
+    places, tree = np.arange(1, min(len(Z), kappa + more) + 1), tree or cKDTree(Z)
+    distances, found = tree.query(X, k=places, workers=threads.threads())
     found.sort(axis=1)  # so that equally near points stay in order
     in_doubt = distances[:, -1] <= (1 + 1e-9) * distances[:, kappa - 1]
     found[in_doubt] = 0
     squares = sum((x[:, None] - z[found]) ** 2 for x, z in zip(X.T, Z.T, strict=True))
     nearest = np.take_along_axis(found, np.argsort(squares, axis=1, kind="stable")[:, :kappa], axis=1)
     if in_doubt.any():
-        nearest[in_doubt] = _among_all(X[in_doubt], Z, kappa)
+        retry = _among_all if more > MORE else partial(_by_a_tree, more=8 * MORE, tree=tree)
+        nearest[in_doubt] = retry(X[in_doubt], Z, kappa)
     return nearest
 
 
