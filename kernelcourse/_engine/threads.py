@@ -93,8 +93,8 @@ def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], entries: in
     With `products`, the linear algebra uses one thread per part; where that cannot be set, one part runs at a time.
     """
     parts = list(parts)
-    count = min(workers() if products else threads(), len(parts))
-    if count < 2 or entries < WORTH_A_THREAD:
+    large = len(parts) > 1 and entries >= WORTH_A_THREAD  # only then search for the BLAS libraries, which takes long
+    if not large or (count := min(workers() if products else threads(), len(parts))) < 2:
         for part in parts:
             work(part)
         return
