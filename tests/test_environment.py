@@ -72,14 +72,6 @@ for path in found:
     ZipFile(path).extractall(site)
 """
 
-# A stand-in for numpy and for our package, whose loops take half a minute to compile.
-LIBRARY = """
-from unittest.mock import MagicMock
-
-def __getattr__(name):
-    return MagicMock()
-"""
-
 
 def wheel(folder, name, files):
     """Write a wheel of version 1.0 and return its file."""
@@ -137,12 +129,9 @@ class Checkout:
         backend = '[build-system]\nrequires = []\nbuild-backend = "backend"\n'
         (folder / "pyproject.toml").write_text(backend, encoding="utf-8")
         imported = [f"{name.strip().replace('.', '/')}.py" for name in environment.IMPORTED.split(",")]
-        libraries = dict.fromkeys(("numpy.py", "kernelcourse.py"), LIBRARY)
         self.parts = {
             "uv": wheel(self.wheels, "uv", {"uv/__init__.py": "", "uv/__main__.py": INSTALLER}),
-            "backend": wheel(
-                self.wheels, "backend", {"backend.py": BACKEND, **dict.fromkeys(imported, ""), **libraries}
-            ),
+            "backend": wheel(self.wheels, "backend", {"backend.py": BACKEND, **dict.fromkeys(imported, "")}),
             "first": wheel(self.wheels, "first", {"first.py": "whole = True"}),
             "second": wheel(self.wheels, "second", {"second.py": "whole = True"}),
             "third": wheel(self.wheels, "third", {"third.py": "whole = True"}),
