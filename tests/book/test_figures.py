@@ -329,7 +329,7 @@ def page(html, new_window):
     page = window.new_page()
     page.asked = []
     page.on("request", lambda request: page.asked.append(Path(request.url).name))
-    page.goto((html / "book/trick/svm.html").as_uri())
+    page.goto((html / "book/choosing/leave-one-out.html").as_uri())
     yield page
     window.close()
 
