@@ -92,9 +92,10 @@ def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], entries: in
 
     With `products`, the linear algebra uses one thread per part; where that cannot be set, one part runs at a time.
     """
-    parts = list(parts)
-    large = len(parts) > 1 and entries >= WORTH_A_THREAD  # only then search for the BLAS libraries, which takes long
-    if not large or (count := min(workers() if products else threads(), len(parts))) < 2:
+    parts, count = list(parts), 1
+    if len(parts) > 1 and entries >= WORTH_A_THREAD:  # a small job does not wait for the search for BLAS libraries
+        count = min(workers() if products else threads(), len(parts))
+    if count == 1:
         for part in parts:
             work(part)
         return
