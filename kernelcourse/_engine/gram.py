@@ -5,14 +5,16 @@ it, so few entries are computed twice, and the Gram matrix is symmetric to the l
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from ..kernels.counts import CountKernel, entries
-from ..kernels.kernel import Kernel, is_ours
+from ..kernels.counts import CountKernel, ObjectKernel, entries
+from ..kernels.kernel import Kernel, Objects, is_ours
 from ..kernels.rules import Power
+from ..kernels.sets import SetKernel
 from ..kernels.strings import gap_weighted
 from ..kernels.vectors import Gaussian, Laplacian, Matern, Polynomial, Radial, squared_norms
 from ..seam import accelerates, always
@@ -93,6 +95,17 @@ def polynomial(kernel: Polynomial, X: Array, Z: Array) -> Array:
 @accelerates(Power.value)
 def power(kernel: Power, k: Array) -> Array:
     return integer_power(k, kernel.power)
+
+
+@accelerates(ObjectKernel.prepare)
+def sets_of_plain_elements(kernel: ObjectKernel, X: Any, name: str = "X") -> Objects:
+    """Sets whose elements are all texts and whole numbers, which need no check one by one."""
+    if not isinstance(kernel, SetKernel) or type(kernel).counts is not SetKernel.counts or kernel.universe is not None:
+        return NotImplemented
+    plain = type(X) in (list, tuple) and X and set(map(type, X)) <= {set, frozenset}
+    if not plain or not set(map(type, chain.from_iterable(X))) <= {str, int}:
+        return NotImplemented
+    return Objects(map(dict.fromkeys, X, repeat(1)))
 
 
 @accelerates(CountKernel.formula)

@@ -34,6 +34,7 @@ class ObjectKernel(Kernel):
     def parse(self, obj: Any) -> Any:
         """One object, checked and in the form that `formula` works with."""
 
+    @definition
     def prepare(self, X: Any, name: str = "X") -> Objects:
         parsed = Objects()
         for i, obj in enumerate(super().prepare(X, name)):
@@ -84,7 +85,7 @@ class CountKernel(ObjectKernel):
 
     def parse(self, obj: Any) -> Mapping[Any, float]:
         counts = self.counts(obj)
-        if not isinstance(counts, (dict, Mapping)):  # dict first: to ask an abstract class takes longer
+        if not isinstance(counts, Mapping):
             raise TypeError(f"counts() must return a Counter or a dict, got {counts!r:.60}")
         if self.vocabulary is None:
             return counts

@@ -28,8 +28,7 @@ class SetKernel(CountKernel):
 
     def counts(self, obj: Any) -> dict[Hashable, int]:
         """Each element once."""
-        usual = type(obj) in (set, frozenset, list, tuple)  # to ask the abstract classes takes longer
-        if not usual and (isinstance(obj, (str, bytes, Mapping)) or not isinstance(obj, Collection)):
+        if isinstance(obj, (str, bytes, Mapping)) or not isinstance(obj, Collection):
             raise TypeError(f"expected a set, got {type(obj).__name__} {obj!r:.60}")
         elements = dict.fromkeys(hashables(obj), 1)
         if self.universe is not None:

@@ -5,12 +5,14 @@ import numpy as np
 from kernelcourse import (
     BagOfWords,
     Gaussian,
+    Intersection,
     Laplacian,
     Linear,
     Matern,
     Polynomial,
     RationalQuadratic,
     Spectrum,
+    Subset,
     TfIdf,
 )
 from kernelcourse.kernels import Radial
@@ -79,6 +81,21 @@ def texts():
             yield (k, P, k.prepare(several[40:70])), {}
 
 
+def sets():
+    """Usual sets, and some that the definition has to look at element by element."""
+    for k in (Intersection(), Subset(), Intersection(universe=[1, 2, 3])):
+        for several in ([{1, 2}, {3}, set()], [frozenset({3, 1})], ({1}, {2})):
+            yield (k, several), {}
+    yield (Subset(), [{"a", 1}, {"b"}]), {}
+    for several in ([{True, 2.5}, {None}], [[1, 1], (2,)], [{np.int64(3)}], [{(1, 2)}]):
+        yield (Intersection(), several), {"name": "Z"}
+
+
+def the_same_dicts(args, kwargs, fast, plain):
+    assert fast == plain
+    assert type(fast) is type(plain)
+
+
 def powers():
     rng = np.random.default_rng(3)
     for power in (1, 2, 3, 7, 30):
@@ -105,6 +122,7 @@ CASES = {
     "Power.value": powers,
     "Kernel.expand": expand,
     "CountKernel.formula": texts,
+    "ObjectKernel.prepare": sets,
     "gap_weighted": strings,
 }
-CERTIFIED = {}
+CERTIFIED = {"ObjectKernel.prepare": the_same_dicts}
