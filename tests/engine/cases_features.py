@@ -18,6 +18,10 @@ def fit_each():
                 yield (LOGISTIC, features, X, problems, {"ridge": 10 * strength, "memory": memory}), {}
             yield (SVM, features, X, problems[:1], {"lam": 0.01, "memory": memory}), {}
             yield (LOGISTIC, features, X, problems[:1], {"ridge": 0.1, "memory": memory}), {}
+    many, little = rng.normal(size=(500, 3)), 8 * 3 * 500 * 30  # fewer than all points fit, and more than the first
+    signs = [np.sign(many[:, 0] + 1e-9), np.sign(many[:, 0] * many[:, 1] + rng.normal(size=500))]
+    for memory in (2**28, little):
+        yield (SVM, LandmarkFeatures(Gaussian(1.0), many[:30]), many, signs, {"lam": 1e-3, "memory": memory}), {}
     twice = np.vstack([X[:20], X[:20]])  # a penalty without an inverse
     yield (SVM, LandmarkFeatures(Gaussian(1.0), twice), X, problems, {"lam": 0.01, "memory": 2**28}), {}
     for model, extra in ((RIDGE, {}), (FALKON, {"iterations": 5})):
