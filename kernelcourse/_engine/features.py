@@ -72,19 +72,25 @@ def _dual_svms(features: Any, X: Any, problems: list[Any], lam: float) -> list[N
 
 
 def _growing_svms(features: Any, X: Any, problems: list[Any], options: Any) -> list[NewtonFit]:
-    """Solve the dual for a few points, add those farthest inside the margin, at most as many again, and repeat."""
+    """Solve the dual for a few points, add those farthest inside the margin, at most as many again, and repeat.
+
+    Where that takes too much memory or rounding keeps the gap too large, Newton's method solves the problem.
+    """
     Psi, _, unwhitened = _whitened(features, features.prepare(X), float)
 
     def solve(y: Array) -> NewtonFit:
         n, lam, gap, passes = len(y), options["lam"], 0.1, 0
-        alpha, chosen = np.zeros(n), np.arange(0, n, -(-n // FEW))
+        c, chosen = np.zeros(n), np.arange(0, n, -(-n // FEW))
         while (few := len(chosen)) ** 2 <= options["memory"] // 8:
             part, passes = Psi[chosen], passes + 1
-            fit = svm.solved(part @ part.T, y[chosen], lam * n / few, offset=False, gap=gap, alpha0=alpha[chosen])
-            alpha[chosen], w = fit.alpha, (fit.alpha * y[chosen]) @ part
+            dual = svm.dual_problem(part @ part.T, y[chosen], lam * n / few, offset=False)
+            point, _ = svm.descend(dual, c[chosen], gap=gap, max_steps=100 * few)
+            if not point.gap <= gap:
+                break
+            c[chosen], w = point.c, point.c @ part
             margins = y * (Psi @ w)
             objective = np.maximum(0, 1 - margins).mean() + lam * (w @ w)
-            reached = 1 - 2 * lam * (fit.alpha.sum() - w @ w / 2) / objective
+            reached = 1 - 2 * lam * (np.abs(point.c).sum() - w @ w / 2) / objective
             margins[chosen] = np.inf
             worst = np.argsort(margins)[:few]
             added = worst[margins[worst] < 1]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kernelcourse import Gaussian, LandmarkFeatures, random_fourier
+from kernelcourse import Gaussian, LandmarkFeatures, Linear, random_fourier
 from kernelcourse.scaling.estimators import FALKON, LOGISTIC, RIDGE, SVM
 
 
@@ -22,6 +22,8 @@ def fit_each():
     signs = [np.sign(many[:, 0] + 1e-9), np.sign(many[:, 0] * many[:, 1] + rng.normal(size=500))]
     for memory in (2**28, little):
         yield (SVM, LandmarkFeatures(Gaussian(1.0), many[:30]), many, signs, {"lam": 1e-3, "memory": memory}), {}
+    far = 1e4 * many  # with a C so large that rounding keeps the gap of a dual problem near 1
+    yield (SVM, LandmarkFeatures(Linear(), far[:20]), far, signs[1:], {"lam": 1e-14, "memory": 2**28}), {}
     twice = np.vstack([X[:20], X[:20]])  # a penalty without an inverse
     yield (SVM, LandmarkFeatures(Gaussian(1.0), twice), X, problems, {"lam": 0.01, "memory": 2**28}), {}
     for model, extra in ((RIDGE, {}), (FALKON, {"iterations": 5})):
