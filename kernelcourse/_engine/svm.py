@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
+from scipy.linalg import blas
 
 from ..algorithms import svm
 from ..algorithms.svm import TINY, Dual, Point, balanced, certify
@@ -147,7 +147,7 @@ def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point,
         loops = compiled(few * (2 * n + 8 * CALL))
         # A compiled step takes microseconds, a system of all free coefficients O(n^3): for many points, more steps pay.
         some, most = (many, max(20 * n, n * n // 20)) if loops else (few, max(3 * n, n * n // 300))
-        if steps >= min(most, max_steps):
+        if steps >= min(most, max_steps) or (not loops and steps > 0 and n < SMALL and point.gap > 0.1):
             break
         c, f, took, done = _steps(dual, point, loops, tol, min(some, max_steps - steps))
         steps += took
@@ -346,7 +346,7 @@ def _solve_open(dual: Dual, point: Point, size: int, *, gap: float, max_steps: i
         max_steps=min(60, max_steps),
     )
     found = certify(dual, balanced(c) if dual.offset else c)  # if it stopped early, the constraint does not hold yet
-    found, solved = _put_on_margin(dual, found, min(5, max_steps - steps))
+    found, solved = _put_on_margin(dual, found, min(5, max_steps - steps)) if found.gap > gap else (found, 0)
     return found, steps + solved
 
 
@@ -368,7 +368,7 @@ def _interior_point(
     r, lack = residuals(c, b)
     room = np.array([c - lo, hi - c])  # (2, n), stored because close to a bound the difference would round to 0
     z = 1 + np.maximum(0.0, [-r, r])  # (2, n), with r = z[1] - z[0] from the start
-    while steps < max_steps and (np.sum(room * z) > tolerance or abs(lack) > 1e-14 * width.sum()):
+    while steps < max_steps and np.sum(room * z) + abs(lack) * z.max() > tolerance:
         solve = _kkt_solver(K, (z / room).sum(axis=0), offset=total is not None)
         d, _, d_z = _barrier_direction(solve, r, lack, room, z, np.zeros_like(z))  # straight towards the conditions
         d_room = np.array([d, -d])
@@ -400,24 +400,28 @@ def _longest(room: Array, z: Array, d_room: Array, d_z: Array) -> float:
 
 def _kkt_solver(K: Array, diagonal: Array, *, offset: bool) -> Solver:
     """A solver for d and d_b in `(K + diag(diagonal)) d + d_b = rhs`, `sum(d) = lack`; without an offset, d_b is 0."""
-    lower = _cholesky(K, diagonal)
+    L = _cholesky(K, diagonal)
+
+    def solved(rhs: Array) -> Array:
+        return blas.dtrsv(L, blas.dtrsv(L, rhs, lower=1), lower=1, trans=1)  # for one vector, faster than LAPACK
+
     if not offset:
-        return lambda rhs, lack: (linalg.cho_solve(lower, rhs, check_finite=False), 0.0)
-    ones = linalg.cho_solve(lower, np.ones(len(K)), check_finite=False)
+        return lambda rhs, lack: (solved(rhs), 0.0)
+    ones = solved(np.ones(len(K)))
 
     def solve(rhs: Array, lack: float) -> tuple[Array, float]:
-        d = linalg.cho_solve(lower, rhs, check_finite=False)
+        d = solved(rhs)
         d_b = (d.sum() - lack) / ones.sum()
         return d - d_b * ones, d_b
 
     return solve
 
 
-def _cholesky(K: Array, diagonal: Array) -> tuple[Array, bool]:
-    """Factor K + diag(diagonal), with a small nugget on the diagonal if K is singular up to rounding."""
+def _cholesky(K: Array, diagonal: Array) -> Array:
+    """The lower factor of K + diag(diagonal), with a small nugget on the diagonal if K is singular up to rounding."""
     for nugget in nuggets(K):
         A = K.copy()
         np.einsum("ii->i", A)[:] += diagonal + max(nugget, TINY)
         if not factor(A):
-            return A.T, True
+            return A.T
     raise indefinite(K)
