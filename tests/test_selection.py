@@ -27,6 +27,8 @@ from kernelcourse import (
     monte_carlo,
     target_alignment,
 )
+from kernelcourse._engine import search, threads
+from kernelcourse.seam import engine
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-3, 3, size=(40, 1))
@@ -217,3 +219,18 @@ def test_text_is_not_compared_with_numbers():
 def test_an_order_of_chance_is_asked_for_by_name():
     with pytest.raises(TypeError, match="positional"):
         k_fold(10, 2, 0)
+
+
+def test_a_search_on_many_points_fits_one_by_one_with_rows_on_demand(monkeypatch, rng):
+    threads._loops()
+    monkeypatch.setattr(search, "MANY", 80)
+    monkeypatch.setattr(search, "solved_path", None)  # from all of K
+    X = rng.normal(size=(80, 2))
+    y = np.where(X[:, 0] * X[:, 1] > 0, "a", "b")
+    grid = {"kernel__sigma": [0.5, 2.0], "lam": [0.1, 0.001]}
+    folds = k_fold(80, 4, rng=0)
+    found = grid_search(KernelSVM(offset="free", gap=1e-5), X, y, grid, folds).scores
+    monkeypatch.undo()
+    with engine("off"):
+        expected = grid_search(KernelSVM(offset="free", gap=1e-5), X, y, grid, folds).scores
+    np.testing.assert_allclose(found, expected, atol=1e-9)

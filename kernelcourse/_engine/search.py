@@ -20,8 +20,8 @@ from ..linalg import EPS, largest_row_sum, solve_ridge
 from ..seam import accelerates
 from ..selection import Metric, Split, fresh
 from ..validation import OFFSETS, Array, offset_word, real, same_length
-from .svm import among
-from .threads import in_rows, workers
+from .svm import MANY, among, rows_on_demand
+from .threads import in_rows, ready, workers
 from .threads import side_by_side as at_the_same_time
 
 
@@ -101,6 +101,11 @@ def mean_scores(
     parameter, path = PATHS.get(type(estimator), ("", None))
     if parameter not in settings[0] or "offset" in settings[0] or (path is _for_ridges and estimator.offset != "none"):
         return NotImplemented
+    models = [fresh(estimator, **setting) for setting in settings]
+    if path is _for_lams and len(X) >= MANY and ready(len(X) ** 2) and all(rows_on_demand(m.kernel) for m in models):
+        # Each fit needs few rows of K: to keep K, and its part for every fold, would take several times the memory.
+        fits = [partial(selection.cross_validate, m, X, y, [fold], metric) for m in models for fold in folds]
+        return np.reshape(at_the_same_time(fits), (len(settings), len(folds))).mean(axis=1)
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, setting in enumerate(settings):
         groups.setdefault(tuple(id(value) for name, value in setting.items() if name != parameter), []).append(i)
@@ -110,7 +115,7 @@ def mean_scores(
     for batch in (kernels[i : i + at_once] for i in range(0, len(kernels), at_once)):
         jobs: list[Callable[[], list[Any]]] = []
         for members in batch:
-            model = fresh(estimator, **settings[members[0]])
+            model = models[members[0]]
             points = model._training_points(X)
             same_length(y, "y", len(points))
             K = in_rows(model.kernel_(points))

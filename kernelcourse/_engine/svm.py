@@ -32,6 +32,7 @@ Solver = Callable[[Array, float], tuple[Array, float]]
 STEPS = 20  # per point: an estimate of what a solution takes
 SMALL = 500  # coefficients that fit in the processor's cache with their part of K: none of them is left out
 SHORT = 1500  # points; a problem with more is given fewer steps before another method takes over
+MANY = 1000  # points; of fewer, all of K takes little memory
 CHECK = 500  # steps between two checks of which coefficients can be left out
 WORTH_A_THREAD = 1000  # points in each of several problems worth solving at the same time
 WORTH_BLAS_THREADS = 1500  # points in one problem; for fewer, a second thread costs more than it saves
@@ -51,14 +52,19 @@ def solve_each(K: Array, problems: list[svm.Problem], lam: float, **numbers: Any
     return _finished(K, problems, starts, lam, numbers)
 
 
+def rows_on_demand(kernel: Any) -> bool:
+    """Whether the compiled steps can compute rows of K for this kernel."""
+    return type(kernel).formula in (Gaussian.formula, Laplacian.formula)
+
+
 @accelerates(classifiers.svms_on_points)
 def svms_on_points(
     kernel: Any, P: Any, problems: list[svm.Problem], lam: float, *, offset: str, gap: float
 ) -> list[svm.SVMFit]:
     """Solve by steps that compute rows of K on demand, as few points may be support vectors; the rest from all of K."""
-    if type(kernel).formula not in (Gaussian.formula, Laplacian.formula) or offset == "penalised" or gap <= 1e-8:
+    if not rows_on_demand(kernel) or offset == "penalised" or gap <= 1e-8:
         return NotImplemented
-    if len(P) < 1000 and not always():
+    if len(P) < MANY and not always():
         return NotImplemented
     if (loops := ready(len(P) ** 2)) is None:
         return svm.solve_each(gram(kernel, P), problems, lam, offset=offset == "free", gap=gap)
