@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from kernelcourse._engine import svm as fast
+from kernelcourse._engine import threads
 from kernelcourse._engine.search import solved_path
 from kernelcourse.algorithms import svm
 from kernelcourse.algorithms.svm import (
@@ -395,7 +396,7 @@ def test_a_start_nearby_takes_few_steps(solver):
     fit = solver(K, y, lam=0.001, gap=1e-10)
     near = solver(K, y, lam=0.001 * 1.0001, gap=1e-10, alpha0=fit.alpha)
     assert near.gap <= 1e-10
-    assert near.steps <= 5 < 80 <= fit.steps
+    assert near.steps <= 5 < 60 <= fit.steps
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -408,11 +409,15 @@ def test_any_start_leads_to_the_same_function(solver):
     assert np.array_equal(alpha0, kept)
 
 
-@pytest.mark.parametrize("max_steps", [0, 1, 7, 180, 228, 240])
+@pytest.mark.parametrize("compiled", ["0", "1"])
+@pytest.mark.parametrize("share", [0, 0.01, 0.1, 0.5, 0.8, 0.9])
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_warns_when_steps_run_out_and_still_returns_a_certified_point(solver, max_steps):
+def test_warns_when_steps_run_out_and_still_returns_a_certified_point(solver, share, compiled, monkeypatch):
+    monkeypatch.setenv("KERNELCOURSE_FAST", compiled)
+    threads._loops()  # else it depends on the tests before this one whether they are loaded
     K, y = gaussian_problem(100)
     lam = lam_from_C(1000.0, n=100)
+    max_steps = int(share * solver(K, y, lam=lam, gap=1e-9).steps)
     with pytest.warns(KernelCourseWarning, match=f"max_steps={max_steps} ran out"):
         fit = solver(K, y, lam=lam, gap=1e-9, max_steps=max_steps)
     assert fit.steps == max_steps
