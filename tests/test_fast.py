@@ -4,7 +4,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -71,6 +71,21 @@ def way(request, monkeypatch):
 
 
 # ---------------------------------------------------------------- where they come from
+
+
+def test_loops_are_loaded_when_jobs_that_are_worth_it_add_up_to_the_wait(monkeypatch):
+    monkeypatch.setenv("KERNELCOURSE_FAST", "1")
+    monkeypatch.setattr(fast, "_loops", cache(lambda: "loops"))
+    monkeypatch.setattr(fast, "_done", 0.0)
+    half = fast.WORTH_WAITING / 2
+    with engine("on"):
+        assert [fast.compiled(half, counted=False) for _ in range(3)] == [None] * 3
+        assert [fast.compiled(fast.WORTH_COMPILING - 1) for _ in range(1000)] == [None] * 1000
+        assert fast.compiled(half) is None
+        assert fast.ready(half) is None
+        assert fast.compiled(half) == "loops"
+        assert fast.compiled(fast.WORTH_CALLING - 1) is None
+        assert fast.compiled(fast.WORTH_CALLING) == fast.ready(fast.WORTH_CALLING) == "loops"
 
 
 def test_jobs_side_by_side_keep_their_order_and_their_errors(way):

@@ -21,6 +21,7 @@ from .steps import first_of_rows, reached
 MOST_COLUMNS = 4  # with more, a tree compares most pairs of points
 WORTH_A_TREE = 250  # points per column
 MORE = 3  # neighbours found beyond those needed, because some may be equally near
+IN_THREADS = 4000  # points whose neighbours a tree finds in threads; for fewer, these gain little and start late
 PAIRS = 2**18  # of points, whose products are compared at a time: 2 MB
 CACHE = 6 * 2**20  # bytes of the processor's cache that the blocks of all threads may take
 
@@ -48,7 +49,7 @@ def _by_a_tree(X: Array, Z: Array, kappa: int, more: int = MORE, tree: Any = Non
     from scipy.spatial import cKDTree
 
     places, tree = np.arange(1, min(len(Z), kappa + more) + 1), tree or cKDTree(Z, balanced_tree=False)
-    distances, found = tree.query(X, k=places, workers=threads.threads())
+    distances, found = tree.query(X, k=places, workers=threads.threads() if len(X) >= IN_THREADS else 1)
     found.sort(axis=1)  # so that equally near points stay in order
     in_doubt = distances[:, -1] <= (1 + 1e-9) * distances[:, kappa - 1]
     found[in_doubt] = 0

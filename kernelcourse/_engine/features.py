@@ -41,7 +41,7 @@ def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: di
         work = STEPS * n * features.m * len(problems)
         if n < 4 * features.m and n * n <= room and ready(work) is not None:
             return _dual_svms(features, X, problems, options["lam"])
-        if (loops := compiled(work)) is not None:
+        if (loops := compiled(work, counted=False)) is not None:  # if they are not loaded, the growing problems count
             return _coordinate_descent(loops, features, X, problems, options)
         return _growing_svms(features, X, problems, options)
     except FloatingPointError:  # a feature is too large for single precision

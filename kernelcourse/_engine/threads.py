@@ -32,11 +32,12 @@ CALL = 2**9  # elementary steps that take as long as the numpy calls of a short 
 WORTH_A_THREAD = 2**18  # entries: a few tenths of a millisecond, the time it takes to start a thread
 
 
-def compiled(work: float) -> Loops:
+def compiled(work: float, *, counted: bool = True) -> Loops:
     """The compiled loops for a job of `work` elementary steps; None if plain numpy should do it.
 
     Loading them takes most of a second, and compiling them for the first time many. So they are loaded once the
-    jobs of at least `WORTH_COMPILING` steps add up to `WORTH_WAITING`. From then on, smaller jobs use them too.
+    jobs of at least `WORTH_COMPILING` steps add up to `WORTH_WAITING`. From then on, smaller jobs use them too. A job
+    whose parts ask for themselves is not `counted`.
     """
     global _done
     if os.environ.get("KERNELCOURSE_FAST") == "0":
@@ -44,8 +45,11 @@ def compiled(work: float) -> Loops:
     there = _loops.cache_info().currsize > 0
     if work < (WORTH_CALLING if there else WORTH_COMPILING) and not always():
         return None
-    if not there and not always() and (_done := _done + work) < WORTH_WAITING:
-        return None
+    if not there and not always():
+        done = _done + work
+        _done = done if counted else _done
+        if done < WORTH_WAITING:
+            return None
     return _loops()
 
 
