@@ -153,7 +153,7 @@ def _descended(dual: Dual, c: Array, gap: float, max_steps: int) -> tuple[Point,
         loops = compiled(few * (2 * n + 8 * CALL))
         # A compiled step takes microseconds, a system of all free coefficients O(n^3): for many points, more steps pay.
         some, most = (many, max(20 * n, n * n // 20)) if loops else (few, max(3 * n, n * n // 300))
-        if steps >= min(most, max_steps) or (not loops and steps > 0 and n < SMALL and point.gap > 0.1):
+        if steps >= min(most, max_steps):
             break
         c, f, took, done = _steps(dual, point, loops, tol, min(some, max_steps - steps))
         steps += took
