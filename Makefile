@@ -35,7 +35,7 @@ lite: setup-lite  ## build the exercises in the browser into _build/html/lite (F
 	$(BIN)/python book/lite/build.py $(FLAGS)
 
 .PHONY: lite-test
-lite-test: $(READY) system setup-lite  ## try every answer to every exercise in the browser, and an endless loop
+lite-test: system $(READY) setup-lite  ## try every answer to every exercise in the browser, and an endless loop
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 0 -q tests/lite/whole.py tests/lite $(FLAGS)
 
 .PHONY: serve
@@ -59,7 +59,7 @@ linkcheck: setup-book  ## check the links that lead out of the book
 	$(BIN)/python book/build.py --builder linkcheck
 
 .PHONY: test
-test: $(READY) system  ## run every test (FLAGS="-k svm" for some)
+test: system $(READY)  ## run every test (FLAGS="-k svm" for some)
 	-@$(MAKE) --no-print-directory setup-lite
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q $(FLAGS)
 
@@ -68,7 +68,7 @@ system:  # install what the tests need from the system: a browser for the pages
 	@sh tests/system.sh
 
 .PHONY: coverage
-coverage: $(READY) system  ## run the tests and report branch coverage of the library
+coverage: system $(READY)  ## run the tests and report branch coverage of the library
 	-@$(MAKE) --no-print-directory setup-lite
 	@mkdir -p _build/coverage && $(BIN)/python -m coverage erase
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest -n 2 --dist worksteal -q $(FLAGS); tests=$$?; \
@@ -107,7 +107,7 @@ clean:  ## remove what was built (the virtual environment stays)
 	rm -rf _build .coverage build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .PHONY: test-hard
-test-hard: $(READY) system  ## run the tests three times in random order on a busy machine (FLAGS="tests/grading" RUNS=3 SEED=)
+test-hard: system $(READY)  ## run the tests three times in random order on a busy machine (FLAGS="tests/grading" RUNS=3 SEED=)
 	-@$(MAKE) --no-print-directory setup-lite
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.hard --runs $(or $(RUNS),3) $(if $(SEED),--seed $(SEED)) \
 	  -n 2 --dist worksteal -q $(FLAGS)

@@ -4,6 +4,7 @@ missing=""
 { command -v chromium-headless-shell || command -v chromium; } >/dev/null 2>&1 || missing="$missing chromium-headless-shell"
 command -v bwrap >/dev/null 2>&1 || missing="$missing bubblewrap"
 python3 -c 'import ctypes; ctypes.CDLL("libseccomp.so.2")' 2>/dev/null || missing="$missing libseccomp2"
+command -v cc >/dev/null 2>&1 || missing="$missing gcc libc6-dev"
 command -v npm >/dev/null 2>&1 || missing="$missing npm"
 [ -z "$missing" ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then

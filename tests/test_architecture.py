@@ -57,7 +57,7 @@ ENGINE = [p for p in MODULES if p.parent.name == "_engine"]
 LESSONS = [p for p in MODULES if p not in ENGINE]
 # The instructor's side needs nbgrader; the command line imports it only when a command needs it.
 LIBRARY = [p for p in MODULES if "course" not in p.relative_to(PACKAGE).parts]
-FOR_SPEED = {"numba", "threadpoolctl", "concurrent", "multiprocessing", "threading", "ctypes"}
+FOR_SPEED = {"threadpoolctl", "concurrent", "multiprocessing", "threading", "ctypes"}
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda p: str(p.relative_to(PACKAGE)))
@@ -76,7 +76,7 @@ def test_imports_go_one_way(path):
 def test_numpy_is_enough_and_the_engine_takes_what_is_fast(path):
     own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
     _, outside = imports(path)
-    allowed = {"numpy"} | {"plots": {"matplotlib"}, "_engine": {"scipy", "numba"}}.get(own, set())
+    allowed = {"numpy"} | {"plots": {"matplotlib"}, "_engine": {"scipy"}}.get(own, set())
     foreign = {name for name in outside if name not in sys.stdlib_module_names and name != "kernelcourse"}
     assert foreign <= allowed, f"imported at the top of {path.name}: {foreign - allowed}"
 
@@ -100,7 +100,6 @@ def test_importing_the_package_stays_light(module):
         "nbgrader",
         "IPython",
         "pandas",
-        "numba",
         "dask",
         "scipy.optimize",
         "scipy.spatial",

@@ -127,7 +127,9 @@ class Checkout:
         for file in ("Makefile", "environment.py"):
             shutil.copy(ROOT / file, folder)
         backend = '[build-system]\nrequires = []\nbuild-backend = "backend"\n'
-        (folder / "pyproject.toml").write_text(backend, encoding="utf-8")
+        for file in (*environment.BUILT_FROM, f"{environment.LOOPS}/libloops.so"):
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / file).write_text(backend if file == "pyproject.toml" else "", encoding="utf-8")
         imported = [f"{name.strip().replace('.', '/')}.py" for name in environment.IMPORTED.split(",")]
         self.parts = {
             "uv": wheel(self.wheels, "uv", {"uv/__init__.py": "", "uv/__main__.py": INSTALLER}),

@@ -1,13 +1,20 @@
 """The fast paths agree with the plain ones: compiled or not, in one thread or two, in one slab or many."""
 
+import ctypes
+import json
+import math
+import re
+import shutil
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.polynomial import Chebyshev
+from numpy.polynomial import Polynomial as Series
 from scipy.spatial.distance import cdist
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
@@ -49,6 +56,8 @@ from kernelcourse.linalg import solve_ridge
 from kernelcourse.seam import engine
 from kernelcourse.validation import KernelCourseWarning, square
 
+ROOT = Path(__file__).resolve().parents[1]
+
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 3))
 Z = rng.normal(size=(70, 3))
@@ -62,8 +71,7 @@ def way(request, monkeypatch):
     """Every job, however small, by numpy alone or by the compiled loops; in tiles of a few rows, in two threads."""
     monkeypatch.setenv("KERNELCOURSE_FAST", "0" if request.param == "plain" else "1")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
-    monkeypatch.setattr(fast, "WORTH_COMPILING", 0)
-    monkeypatch.setattr(fast, "WORTH_WAITING", 0)
+    monkeypatch.setattr(fast, "WORTH_CALLING", 0)
     monkeypatch.setattr(fast, "WORTH_A_THREAD", 0)
     for name, value in {"ROWS": 7, "COLUMNS": 20, "ENTRIES": 1000}.items():
         monkeypatch.setattr(tiles, name, value)
@@ -73,19 +81,16 @@ def way(request, monkeypatch):
 # ---------------------------------------------------------------- where they come from
 
 
-def test_loops_are_loaded_when_jobs_that_are_worth_it_add_up_to_the_wait(monkeypatch):
+def test_loops_do_the_jobs_that_are_worth_a_call_unless_they_are_turned_off(monkeypatch):
     monkeypatch.setenv("KERNELCOURSE_FAST", "1")
-    monkeypatch.setattr(fast, "_loops", cache(lambda: "loops"))
-    monkeypatch.setattr(fast, "_done", 0.0)
-    half = fast.WORTH_WAITING / 2
+    monkeypatch.setattr(fast, "_loops", lambda: "loops")
     with engine("on"):
-        assert [fast.compiled(half, counted=False) for _ in range(3)] == [None] * 3
-        assert [fast.compiled(fast.WORTH_COMPILING - 1) for _ in range(1000)] == [None] * 1000
-        assert fast.compiled(half) is None
-        assert fast.ready(half) is None
-        assert fast.compiled(half) == "loops"
         assert fast.compiled(fast.WORTH_CALLING - 1) is None
-        assert fast.compiled(fast.WORTH_CALLING) == fast.ready(fast.WORTH_CALLING) == "loops"
+        assert fast.compiled(fast.WORTH_CALLING) == "loops"
+    with engine("always"):
+        assert fast.compiled(1) == "loops"
+        monkeypatch.setenv("KERNELCOURSE_FAST", "0")
+        assert fast.compiled(1e9) is None
 
 
 def test_jobs_side_by_side_keep_their_order_and_their_errors(way):
@@ -161,88 +166,35 @@ def test_without_threadpoolctl_one_job_follows_the_other(monkeypatch):
     assert fast.side_by_side([threading.current_thread, threading.current_thread]) == [threading.main_thread()] * 2
 
 
-def test_numba_is_imported_for_large_jobs_only_and_can_be_declined():
+def test_a_package_built_without_a_compiler_computes_the_same(tmp_path):
+    """And one whose library is for another kind of machine."""
     code = """
-import os, sys, numpy as np
-from kernelcourse import Gaussian, KernelSVM
-from kernelcourse._engine import threads as fast
+import sys, numpy as np, kernelcourse as kc
+from kernelcourse._engine import threads
+assert kc.__file__.startswith(sys.argv[1])
+assert threads.compiled(1e9) is None
 X = np.random.default_rng(0).normal(size=(300, 2))
-KernelSVM().fit(X, X[:, 0] > 0)
-os.environ["KERNELCOURSE_FAST"] = "0"
-assert fast.compiled(1e9) is None and "numba" not in sys.modules
-del os.environ["KERNELCOURSE_FAST"]
-assert fast.compiled(1e9) is not None and "numba" in sys.modules
+model = kc.KernelSVM(kc.Gaussian(1.0), offset="free", gap=1e-9)
+print(model.fit(X, X[:, 0] > X[:, 1] ** 2).decision_function(X).tolist())
 """
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    shutil.copytree(ROOT / "kernelcourse", tmp_path / "kernelcourse", ignore=shutil.ignore_patterns("*.so"))
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    expected = KernelSVM(Gaussian(1.0), offset="free", gap=1e-9).fit(X, X[:, 0] > X[:, 1] ** 2).decision_function(X)
+    for library in (None, b"for another machine"):
+        if library is not None:
+            (tmp_path / "kernelcourse/_engine/libloops.so").write_bytes(library)
+        command = [sys.executable, "-c", code, str(tmp_path)]
+        found = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+        np.testing.assert_allclose(json.loads(found), expected, atol=1e-5)
 
 
-def test_jobs_on_fewer_than_a_thousand_points_do_not_wait_for_the_compiler():
-    code = """
-import os, sys, numpy as np, kernelcourse as kc
-os.environ.pop("KERNELCOURSE_FAST", None)
-rng = np.random.default_rng(0)
-X = rng.normal(size=(800, 3))
-y = np.where(X[:, 0] > 0, 1, -1)
-K = kc.Gaussian(1.0)(X)
-kc.Laplacian(1.0)(X)
-for model in (kc.KernelRidge, kc.KernelSVM, kc.KernelPerceptron, kc.KernelLogisticRegression, kc.KernelNeighbors):
-    model().fit(X, y).predict(X)
-kc.logistic_sgd(K, y > 0, step=0.1, steps=2000, rng=0)
-kc.svm_sgd(K, y, lam=0.01, steps=2000, rng=0)
-assert "numba" not in sys.modules
-for _ in range(250):  # a program that goes on gets the loops
-    kc.Gaussian(1.0)(X)
-assert "numba" in sys.modules
-"""
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_loops_are_loaded_once_they_save_more_time_than_loading_takes():
-    code = """
-import os, sys, numpy as np, kernelcourse as kc
-os.environ.pop("KERNELCOURSE_FAST", None)
-X, y = np.random.default_rng(0).normal(size=(1001, 2)), np.arange(1001) % 2
-kc.KernelSVM(kc.Gaussian(1.0), lam=0.1).fit(X, y)
-kc.NystromLogisticRegression(kc.Gaussian(1.0), m=60).fit(np.tile(X, (10, 1)), np.tile(y, 10))
-assert "numba" not in sys.modules
-kc.logistic_sgd(np.eye(1001), y, step=0.1, steps=140_000, rng=0)  # one large job is enough
-assert "numba" in sys.modules
-"""
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-@pytest.mark.parametrize(
-    ("job", "calls"),
-    [
-        ("kc.logistic_sgd(K, y, step=0.1, steps=50_000, rng=0)", 5),
-        ("kc.kernel_perceptron(np.tile(K, (4, 4)), rng.choice([-1.0, 1.0], 800), max_epochs=160)", 1),
-        ("kc.KernelSVM(kc.Gaussian(1.0), lam=2.5e-5).fit(X, y)", 100),
-    ],
-    ids=["stochastic steps", "epochs of the perceptron", "steps of the SVM"],
-)
-def test_many_short_steps_are_as_good_a_reason_as_a_few_long_ones(job, calls):
-    """The time of a short step is that of its numpy calls, so its numbers alone would not lead to the loops."""
-    code = f"""
-import os, sys, numpy as np, kernelcourse as kc
-os.environ.pop("KERNELCOURSE_FAST", None)
-rng = np.random.default_rng(0)
-X = rng.normal(size=(200, 5))
-K, y = kc.Gaussian(1.0).formula(X, X), (X[:, 0] + rng.normal(size=200) > 0).astype(int)
-for _ in range({calls}):
-    {job}
-assert "numba" in sys.modules
-"""
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_without_numba_the_plain_loops_do_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.delitem(sys.modules, "kernelcourse._engine.loops", raising=False)
-    fast._loops.cache_clear()
-    try:
-        assert fast.compiled(1e9) is None
-    finally:
-        fast._loops.cache_clear()
+def test_a_compiled_loop_refuses_numbers_that_it_would_misread():
+    loops = fast._loops()
+    for wrong in (K[:, ::2], K.T, K.astype(np.float32)):
+        with pytest.raises(ctypes.ArgumentError):
+            loops.among(wrong, np.arange(3))
+    with pytest.raises(ctypes.ArgumentError):
+        loops.among(K, np.arange(3, dtype=np.int32))
 
 
 def test_threads_follow_what_the_linear_algebra_is_told(monkeypatch):
@@ -475,22 +427,23 @@ def test_stochastic_steps_are_those_by_the_book(way):
     np.testing.assert_allclose(svm_sgd(K, y, lam=0.01, steps=300, rng=1, averaged=False), alpha, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["single_steps", "pair_steps"])
-@pytest.mark.parametrize("n", [5, 90])
-def test_compiled_steps_of_the_svm_are_the_plain_ones(name, n):
-    from kernelcourse._engine import loops as compiled
-
-    lo, hi, diag = np.minimum(0.0, y[:n]), np.maximum(0.0, y[:n]), np.ones(n)
+@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("kind", [float, np.float32])
+@pytest.mark.parametrize("n", [5, 40, 90])
+def test_compiled_steps_of_the_svm_are_the_plain_ones(n, kind, offset):
+    """With the whole matrix, and with rows that are copied from another order of the points when they are needed."""
+    part, every, none = K[:n, :n].astype(kind), np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
+    backwards, loops = np.arange(len(K))[::-1][:n].copy(), fast._loops()
+    dual = svm.Dual(part.astype(float), y[:n], np.minimum(0.0, y[:n]), np.maximum(0.0, y[:n]), np.ones(n), offset)
+    sources = (part, np.arange(n), part, every), (K[::-1, ::-1].astype(kind), backwards, 0 * part, none)
     runs = []
-    part, every, none = K[:n, :n].copy(), np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
-    backwards = np.arange(len(K))[::-1][:n].copy()
-    for steps_of in (
-        partial(getattr(svm, f"_{name}"), part),
-        partial(getattr(compiled, name), (part, np.arange(n), part, every, *svm.NO_POINTS)),
-        partial(getattr(compiled, name), (K[::-1, ::-1].copy(), backwards, 0 * part, none, *svm.NO_POINTS)),
-    ):
+    for source in (None, *sources):
         c, r = np.zeros(n), y[:n].copy()
-        runs.append((steps_of(diag, lo, hi, c, r, 3 * n // 2, 0.0), c, r))
+        numbers = c, r, 3 * n // 2, 0.0
+        if source is None:
+            runs.append((svm._descend(dual, None, *numbers), c, r))
+        else:
+            runs.append((loops.descend(*source, dual.diag, dual.lo, dual.hi, *numbers, offset), c, r))
     for taken, c, r in runs[1:]:
         assert taken == runs[0][0] > 0
         np.testing.assert_allclose(c, runs[0][1], atol=1e-10)
@@ -498,13 +451,31 @@ def test_compiled_steps_of_the_svm_are_the_plain_ones(name, n):
     assert 1 < none.sum() <= n  # only rows that a step needs are copied
 
 
-@pytest.mark.parametrize("name", ["single_steps", "pair_steps"])
-def test_compiled_steps_stop_where_nothing_is_left_to_gain(name):
-    from kernelcourse._engine import loops as compiled
+@pytest.mark.parametrize("offset", [False, True])
+def test_compiled_steps_stop_where_nothing_is_left_to_gain(offset):
+    c, whole = np.array([1.0, 1.0]), (np.eye(2), np.arange(2), np.eye(2), np.ones(2, dtype=bool))
+    bounds = np.ones(2), np.zeros(2), np.ones(2)
+    assert fast._loops().descend(*whole, *bounds, c, np.array([0.5, 0.5]), 10, 0.0, offset) == 0
+    assert (c == 1).all()
 
-    c, whole = np.array([1.0, 1.0]), (np.eye(2), np.arange(2), np.eye(2), np.ones(2, dtype=bool), *svm.NO_POINTS)
-    taken = getattr(compiled, name)(whole, np.ones(2), np.zeros(2), np.ones(2), c, np.array([0.5, 0.5]), 10, 0.0)
-    assert taken == 0 and (c == 1).all()
+
+def polynomials_in_the_source():
+    """The tables of coefficients in loops.c, by name."""
+    source = (ROOT / "kernelcourse/_engine/loops.c").read_text(encoding="utf-8")
+    found = re.findall(r"static const double (\w+)\[\d+\] = {(.*?)};", source, re.DOTALL)
+    return {name: [float.fromhex(number) for number in numbers.split(",") if number.strip()] for name, numbers in found}
+
+
+def test_the_polynomials_in_the_compiled_loops_interpolate_what_they_say():
+    series = Series([1 / math.factorial(j + 3) for j in range(20)])
+    found = {"Q": Chebyshev.interpolate(series, 8, [-math.log(2) / 2, math.log(2) / 2])}
+    for name, k in (("SINE", 1), ("COSINE", 0)):
+        wave = Series([2 * (-1 / 16) ** j / math.factorial(2 * j + k) / 4**k for j in range(20)])
+        found[name] = Chebyshev.interpolate(wave, 6, [0, math.pi**2])
+    assert polynomials_in_the_source().keys() == found.keys()
+    for name, coefficients in polynomials_in_the_source().items():
+        x = np.linspace(*found[name].domain, 100)
+        np.testing.assert_allclose(Series(coefficients)(x), found[name](x), rtol=4e-16)
 
 
 @pytest.mark.parametrize("d", [2, 32, 64])

@@ -10,7 +10,7 @@ import kernelcourse
 BLOCK = """
 import importlib.abc, inspect, sys
 
-BLOCKED = {"scipy", "matplotlib", "numba", "threadpoolctl", "dask", "distributed", "sklearn", "pandas"}
+BLOCKED = {"scipy", "matplotlib", "threadpoolctl", "dask", "distributed", "sklearn", "pandas"}
 
 class Blocked(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):

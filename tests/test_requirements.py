@@ -185,7 +185,7 @@ def allowed(path):
         return DECLARED["tests"]
     if part[0] == "book":
         return DECLARED["book"]
-    extras = {"course": ["cluster", "instructor"], "checking": ["check"], "scaling": ["cluster"]}.get(part[1], ["fast"])
+    extras = {"course": ["cluster", "instructor"], "checking": ["check"], "scaling": ["cluster"]}.get(part[1], [])
     if part == ("kernelcourse", "course", "check.py"):
         extras = ["check"]
     names = ranges(PROJECT["dependencies"]) | ranges(line for extra in extras for line in EXTRAS[extra])

@@ -27,7 +27,7 @@ from kernelcourse import (
     monte_carlo,
     target_alignment,
 )
-from kernelcourse._engine import search, threads
+from kernelcourse._engine import search
 from kernelcourse.seam import engine
 
 rng = np.random.default_rng(0)
@@ -223,7 +223,6 @@ def test_an_order_of_chance_is_asked_for_by_name():
 
 def test_a_search_on_many_points_fits_one_by_one_with_rows_on_demand(monkeypatch, rng):
     monkeypatch.setenv("KERNELCOURSE_FAST", "1")
-    threads._loops()
     monkeypatch.setattr(search, "MANY", 80)
     monkeypatch.setattr(search, "solved_path", None)  # from all of K
     X = rng.normal(size=(80, 2))

@@ -62,7 +62,7 @@ def _by_a_tree(X: Array, Z: Array, kappa: int, more: int = MORE, tree: Any = Non
 
 
 def _among_all(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
-    places, loops = min(len(Z), kappa + MORE), threads.ready(len(X) * len(Z))
+    places, loops = min(len(Z), kappa + MORE), threads.compiled(len(X) * len(Z))
     nearest = np.empty((len(X), places), dtype=np.intp)
     mean, b = Z.mean(axis=0), squared_norms(Z)
     A, B = (X - mean, Z - mean) if 2 * mean @ mean > b.mean() else (X, Z)  # far from the origin, sums would cancel

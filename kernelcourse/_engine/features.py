@@ -18,13 +18,11 @@ from ..scaling.maps import FourierFeatures
 from ..scaling.models import NewtonFit, feature_logistic, feature_svm
 from ..seam import accelerates
 from ..validation import Array, slices, warn
-from .threads import Loops, compiled, one_thread, ready, side_by_side
+from .threads import Loops, compiled, one_thread, side_by_side
 
 GAP = 1e-4  # the support vector machine's relative gap, below the error of the definition's rounded hinge
 EPOCHS, LOOK = 400, 10  # most passes of coordinate descent, and passes between computations of the gap
 TOL, ROUNDS = 1e-10, 100  # as in `feature_logistic`
-FEW = 200  # points in the first of the growing problems
-STEPS = 16  # elementary steps per feature of a point and problem, while the problems grow
 WAVE = 16  # elementary steps that take as long as numpy's sine of one number
 NEAR = 1e-6  # promised by a step, as a fraction of the objective, that leaves less than `TOL` to gain
 
@@ -38,12 +36,11 @@ def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: di
     try:
         if model.solve is feature_logistic:
             return _logistic(features, X, problems, options["ridge"])
-        work = STEPS * n * features.m * len(problems)
-        if n < 4 * features.m and n * n <= room and ready(work) is not None:
+        if (loops := compiled(n * features.m)) is None:
+            return NotImplemented
+        if n < 4 * features.m and n * n <= room:
             return _dual_svms(features, X, problems, options["lam"])
-        if (loops := compiled(work, counted=False)) is not None:  # if they are not loaded, the growing problems count
-            return _coordinate_descent(loops, features, X, problems, options)
-        return _growing_svms(features, X, problems, options)
+        return _coordinate_descent(loops, features, X, problems, options)
     except FloatingPointError:  # a feature is too large for single precision
         return NotImplemented
 
@@ -69,38 +66,6 @@ def _dual_svms(features: Any, X: Any, problems: list[Any], lam: float) -> list[N
     fits = svm.solve_each(Psi @ Psi.T, [(rows, y) for y in problems], lam, offset=False, gap=GAP)
     weights = [unwhitened(Psi.T @ (fit.alpha * y)) for fit, y in zip(fits, problems, strict=True)]
     return [NewtonFit(w, 1, fit.objective) for w, fit in zip(weights, fits, strict=True)]
-
-
-def _growing_svms(features: Any, X: Any, problems: list[Any], options: Any) -> list[NewtonFit]:
-    """Solve the dual for a few points, add those farthest inside the margin, at most as many again, and repeat.
-
-    Where that takes too much memory or rounding keeps the gap too large, Newton's method solves the problem.
-    """
-    Psi, _, unwhitened = _whitened(features, features.prepare(X), float)
-
-    def solve(y: Array) -> NewtonFit:
-        n, lam, gap, passes = len(y), options["lam"], 0.1, 0
-        c, chosen = np.zeros(n), np.arange(0, n, -(-n // FEW))
-        while (few := len(chosen)) ** 2 <= options["memory"] // 8:
-            part, passes = Psi[chosen], passes + 1
-            dual = svm.dual_problem(part @ part.T, y[chosen], lam * n / few, offset=False)
-            point, _ = svm.descend(dual, c[chosen], gap=gap, max_steps=100 * few)
-            if not point.gap <= gap:
-                break
-            c[chosen], w = point.c, point.c @ part
-            margins = y * (Psi @ w)
-            objective = np.maximum(0, 1 - margins).mean() + lam * (w @ w)
-            reached = 1 - 2 * lam * (np.abs(point.c).sum() - w @ w / 2) / objective
-            margins[chosen] = np.inf
-            worst = np.argsort(margins)[:few]
-            added = worst[margins[worst] < 1]
-            if reached <= GAP or (gap <= GAP / 2 and not len(added)):
-                return NewtonFit(unwhitened(w), passes, float(objective))
-            chosen, gap = np.union1d(chosen, added), min(gap, max(GAP / 2, reached / 10))
-        return feature_svm(features, X, y, **options)
-
-    with one_thread(len(problems) > 1):
-        return [solve(np.asarray(y, dtype=float)) for y in problems]
 
 
 def _coordinate_descent(loops: Loops, features: Any, X: Any, problems: list[Any], options: Any) -> list[NewtonFit]:

@@ -21,7 +21,7 @@ from ..seam import accelerates
 from ..selection import Metric, Split, fresh
 from ..validation import OFFSETS, Array, offset_word, real, same_length
 from .svm import MANY, among, rows_on_demand
-from .threads import in_rows, ready, workers
+from .threads import compiled, in_rows, workers
 from .threads import side_by_side as at_the_same_time
 
 
@@ -102,7 +102,7 @@ def mean_scores(
     if parameter not in settings[0] or "offset" in settings[0] or (path is _for_ridges and estimator.offset != "none"):
         return NotImplemented
     models = [fresh(estimator, **setting) for setting in settings]
-    if path is _for_lams and len(X) >= MANY and ready(len(X) ** 2) and all(rows_on_demand(m.kernel) for m in models):
+    if path is _for_lams and len(X) >= MANY and compiled(len(X) ** 2) and all(rows_on_demand(m.kernel) for m in models):
         # Each fit needs few rows of K: to keep K, and its part for every fold, would take several times the memory.
         fits = [partial(selection.cross_validate, m, X, y, [fold], metric) for m in models for fold in folds]
         return np.reshape(at_the_same_time(fits), (len(settings), len(folds))).mean(axis=1)

@@ -1,12 +1,6 @@
-"""The loops of the perceptron and of stochastic gradients, one point at a time, and the nearest neighbours in a matrix.
+"""The perceptron and stochastic gradients, one point at a time, and the nearest neighbours in a matrix."""
 
-Large jobs compile the loops. Small jobs run them in Python, on lists of numbers and with BLAS, because importing numba
-would take longer.
-"""
-
-from collections.abc import Callable, Iterable
-from math import exp
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,47 +8,43 @@ from numpy.typing import NDArray
 from ..algorithms import logistic, neighbors, perceptron, svm
 from ..seam import accelerates, always
 from ..validation import Array
-from .linalg import add_multiple
-from .threads import CALL, compiled, in_rows
+from .threads import CALL, Loops, compiled, in_rows
 
 BLOCK = 64  # entries of a row whose maximum is taken first
 
 Indices = NDArray[np.intp]
 
 
-def _on(K: Array, y: Array, loop: Callable[..., Any]) -> Callable[..., Any]:
-    """The loop as a function of the order and the rest: compiled for many steps, else on lists of Python numbers."""
-    K, labels = in_rows(K), y.tolist()
-
-    def run(order: Indices, *rest: Any) -> Any:
-        if (loops := compiled(len(order) * (len(y) + CALL))) is not None:
-            return getattr(loops, loop.__name__)(K, y, order, *rest)
-        return loop(K, labels, order.tolist(), *rest)
-
-    return run
+def _loops_for(steps: int, n: int) -> Loops:
+    return compiled(steps * (n + CALL))
 
 
 @accelerates(perceptron.count_mistakes)
 def count_mistakes(K: Array, y: Array, orders: Iterable[Indices]) -> perceptron.PerceptronFit:
-    alpha, f = np.zeros(len(K), dtype=int), np.zeros(len(K))
-    pass_over = _on(K, y, perceptron_epoch)  # after some epochs, the compiled loop
+    if (loops := _loops_for(len(y), len(y))) is None:
+        return NotImplemented
+    K, alpha, f = in_rows(K), np.zeros(len(K), dtype=np.intp), np.zeros(len(K))
     for epochs, order in enumerate(orders, start=1):
-        if pass_over(order, alpha, f) == 0:
+        if loops.perceptron_epoch(K, y, order, alpha, f) == 0:
             return perceptron.PerceptronFit(alpha, int(alpha.sum()), epochs, True)
     return perceptron.PerceptronFit(alpha, int(alpha.sum()), epochs, False)
 
 
 @accelerates(logistic.logistic_steps)
 def logistic_steps(K: Array, y: Array, order: Indices, step: float, ridge: float) -> Array:
+    if (loops := _loops_for(len(order), len(y))) is None:
+        return NotImplemented
     a, q = np.zeros(len(y)), np.zeros(len(y))
-    _on(K, y, logistic_sgd)(order, step, ridge, a, q)
+    loops.logistic_sgd(in_rows(K), y, order, step, ridge, a, q)
     return a
 
 
 @accelerates(svm.hits_and_totals)
 def hits_and_totals(K: Array, y: Array, order: Indices, lam: float) -> tuple[Array, Array]:
+    if (loops := _loops_for(len(order), len(y))) is None:
+        return NotImplemented
     hits, total, f = np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y))
-    _on(K, y, svm_sgd)(order, lam, hits, total, f)
+    loops.svm_sgd(in_rows(K), y, order, lam, hits, total, f)
     return hits, total
 
 
@@ -81,35 +71,3 @@ def first_of_rows(i: Indices, j: Indices, keys: Array, kappa: int) -> Indices:
     order = np.lexsort((keys, i))  # a stable sort: equal keys stay in order
     first = np.searchsorted(i, np.arange(i[-1] + 1))
     return j[order][first[:, None] + np.arange(kappa)]
-
-
-# The loops themselves. `loops` compiles them; even uncompiled, they are faster than their definitions.
-
-
-def perceptron_epoch(K: Any, y: Any, order: Any, alpha: Any, f: Any) -> int:
-    """One pass of the kernel perceptron over the points in this order; update alpha and f, return the mistakes."""
-    mistakes = 0
-    for i in order:
-        if y[i] * f[i] <= 0:
-            alpha[i] += 1
-            mistakes += 1
-            add_multiple(f, y[i], K[i])
-    return mistakes
-
-
-def logistic_sgd(K: Any, y: Any, order: Any, step: float, ridge: float, a: Any, q: Any) -> None:
-    """Stochastic steps of kernel logistic regression; update a and q = K a."""
-    for i in order:
-        e = exp(-abs(q[i]))
-        delta = step * (y[i] - (1.0 if q[i] >= 0 else e) / (1 + e) - ridge * a[i])
-        a[i] += delta
-        add_multiple(q, delta, K[i])
-
-
-def svm_sgd(K: Any, y: Any, order: Any, lam: float, hits: Any, total: Any, f: Any) -> None:
-    """Stochastic steps of the SVM; count the hits of each point and the iterates that contain them."""
-    for t, i in enumerate(order):
-        if y[i] * f[i] < 2 * lam * max(t, 1):
-            hits[i] += 1
-            total[i] += len(order) - t
-            add_multiple(f, y[i], K[i])

@@ -25,7 +25,7 @@ from ..seam import accelerates, always
 from ..validation import Array, real
 from .gram import exponent
 from .linalg import add_multiple, factor
-from .threads import CALL, Loops, compiled, in_rows, in_threads, one_thread, ready, side_by_side
+from .threads import CALL, Loops, compiled, in_rows, in_threads, one_thread, side_by_side
 
 Solver = Callable[[Array, float], tuple[Array, float]]
 
@@ -44,7 +44,7 @@ TIGHT = 1e-5  # below this gap, the linear system is tried as soon as its guess 
 def solve_each(K: Array, problems: list[svm.Problem], lam: float, **numbers: Any) -> list[svm.SVMFit]:
     """Solve all problems by steps in one compiled loop; the unfinished ones follow one by one, or at the same time."""
     K, n, sizes = in_rows(K), len(K), [len(y) for _, y in problems]
-    loops = ready(STEPS * sum(size**2 for size in sizes))
+    loops = compiled(STEPS * sum(size**2 for size in sizes))
     starts: list[Any] = [None] * len(problems)
     if loops is not None and (max(sizes) < SHORT or len(problems) > 1) and numbers["gap"] > 1e-8:
         goal = {name: numbers[name] for name in ("offset", "gap")}
@@ -66,7 +66,7 @@ def svms_on_points(
         return NotImplemented
     if len(P) < MANY and not always():
         return NotImplemented
-    if (loops := ready(len(P) ** 2)) is None:
+    if (loops := compiled(len(P) ** 2)) is None:
         return svm.solve_each(gram(kernel, P), problems, lam, offset=offset == "free", gap=gap)
     free, (factor, squared), C = offset == "free", exponent(kernel), svm.C_from_lam(lam, n=len(P))
     kept = np.float32 if gap >= TIGHT and C <= 100 else np.float64  # one entry's rounding changes f by 3e-8 C
@@ -98,7 +98,7 @@ def _by_steps(
     """The fits; if 20 steps per point, or 5 for many points, do not reach the gap, the coefficients they lead to."""
     starts = np.append(0, np.cumsum([len(y) for _, y in problems]))
     rows, y = np.concatenate([rows for rows, _ in problems]), np.concatenate([y for _, y in problems])
-    limits = np.array([20 * max(SMALL, n) if len(y) < SHORT else 5 * len(y) for _, y in problems])
+    limits = np.array([20 * max(SMALL, n) if len(y) < SHORT else 5 * len(y) for _, y in problems], dtype=np.intp)
     C, gap = svm.C_from_lam(lam, n=n), real(gap, "gap", above=0)
     c, found, shares = np.zeros(len(y)), np.empty((len(problems), 4)), np.linspace(0, len(problems), 9).astype(int)
 
@@ -223,8 +223,8 @@ def _descend(dual: Dual, loops: Loops, c: Array, r: Array, steps: int, tol: floa
     """Change c and r = y - K c by cheap steps, and return their number: fewer than `steps` if no step is left."""
     K, diag, lo, hi = dual.K, dual.diag, dual.lo, dual.hi
     if loops is not None:
-        whole = K, np.arange(len(K)), K, np.ones(len(K), dtype=bool), *NO_POINTS
-        return loops.descend(whole, diag, lo, hi, c, r, steps, tol, dual.offset)
+        whole = K, np.arange(len(K)), K, np.ones(len(K), dtype=bool)
+        return loops.descend(*whole, diag, lo, hi, c, r, steps, tol, dual.offset)
     if dual.offset:
         return _pair_steps(K, diag, lo, hi, c, r, steps, tol)
     took, block = 0, max(1, steps // 20)  # pairs make faster progress, but only single steps change the sum of c
@@ -320,7 +320,7 @@ def _put_on_margin(dual: Dual, point: Point, rounds: int) -> tuple[Point, int]:
 
 def among(K: Array, chosen: NDArray[np.intp]) -> Array:
     """A copy of these rows and columns of K."""
-    if (loops := ready(len(chosen) ** 2)) is not None:
+    if (loops := compiled(len(chosen) ** 2)) is not None:
         return loops.among(K, chosen)
     return K[chosen].take(chosen, axis=1)  # faster than `K[np.ix_(chosen, chosen)]`
 

@@ -1,7 +1,7 @@
 """Compiled loops and threads: whether a job is worth them, and how it is divided.
 
 Both change the speed, and an answer only within its tolerance in `kernelcourse.seam`. `KERNELCOURSE_FAST=0` in the
-environment turns the compiled loops off; without numba there are none (`pip install kernelcourse[fast]`).
+environment turns the compiled loops off.
 """
 
 import os
@@ -22,47 +22,25 @@ S = TypeVar("S")
 T = TypeVar("T")
 _alone = ContextVar("alone", default=False)  # whether this is one of several jobs that run in parallel
 Loops = Any  # the module of compiled loops, or None
-_done = 0.0  # elementary steps that jobs have taken so far without compiled loops
 
 SLAB = 2**20  # entries of a Gram matrix processed at a time: 8 MB
-WORTH_COMPILING = 2**19  # entries or elementary steps; a smaller job takes less time than importing numba
-WORTH_CALLING = 2**12  # the same limit once numba is loaded
-WORTH_WAITING = 2**27  # elementary steps of all jobs so far: plain numpy takes as long for them as loading numba
+WORTH_CALLING = 2**12  # elementary steps, such as entries of a matrix; for fewer, numpy is as fast
 CALL = 2**9  # elementary steps that take as long as the numpy calls of a short loop's body
 WORTH_A_THREAD = 2**18  # entries: a few tenths of a millisecond, the time it takes to start a thread
 
 
-def compiled(work: float, *, counted: bool = True) -> Loops:
-    """The compiled loops for a job of `work` elementary steps; None if plain numpy should do it.
-
-    Loading them takes most of a second, and compiling them for the first time many. So they are loaded once the
-    jobs of at least `WORTH_COMPILING` steps add up to `WORTH_WAITING`. From then on, smaller jobs use them too. A job
-    whose parts ask for themselves is not `counted`.
-    """
-    global _done
-    if os.environ.get("KERNELCOURSE_FAST") == "0":
+def compiled(work: float) -> Loops:
+    """The compiled loops for a job of `work` elementary steps; None if plain numpy should do it."""
+    if os.environ.get("KERNELCOURSE_FAST") == "0" or (work < WORTH_CALLING and not always()):
         return None
-    there = _loops.cache_info().currsize > 0
-    if work < (WORTH_CALLING if there else WORTH_COMPILING) and not always():
-        return None
-    if not there and not always():
-        done = _done + work
-        _done = done if counted else _done
-        if done < WORTH_WAITING:
-            return None
     return _loops()
-
-
-def ready(work: float) -> Loops:
-    """The compiled loops for a part of a job, if they are already loaded."""
-    return compiled(work) if _loops.cache_info().currsize > 0 else None
 
 
 @cache
 def _loops() -> Loops:
     try:
         return import_module(".loops", __package__)
-    except (ImportError, RuntimeError):  # no numba, or no place to store what it compiles
+    except ImportError:  # the package was built without a compiler, or on another kind of machine
         return None
 
 

@@ -14,7 +14,6 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from kernelcourse._engine import svm as fast
-from kernelcourse._engine import threads
 from kernelcourse._engine.search import solved_path
 from kernelcourse.algorithms import svm
 from kernelcourse.algorithms.svm import (
@@ -414,7 +413,6 @@ def test_any_start_leads_to_the_same_function(solver):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_warns_when_steps_run_out_and_still_returns_a_certified_point(solver, share, compiled, monkeypatch):
     monkeypatch.setenv("KERNELCOURSE_FAST", compiled)
-    threads._loops()  # else it depends on the tests before this one whether they are loaded
     K, y = gaussian_problem(100)
     lam = lam_from_C(1000.0, n=100)
     max_steps = int(share * solver(K, y, lam=lam, gap=1e-9).steps)

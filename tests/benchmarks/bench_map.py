@@ -5,8 +5,8 @@ where it stopped. The order depends on `--seed` alone. It is a stratified sample
 of a job differ in n alone (for the growth), and each later cell is one whose size, shape of data, setting and way have
 been measured least so far. So even a short run covers every job and every kind of data. `--largest 1000` leaves out
 larger n, `--afresh` discards what was measured, `--report` measures nothing, `--processor` measures processor time, for
-busy machines, and `--save` keeps the map for the book and for README. The compiled loops are loaded before the first
-cell, except for first calls, which each side makes in a new process.
+busy machines, and `--save` keeps the map for the book and for README. Each side makes
+its first calls in a new process.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from typing import Any
 
 import numpy as np
 
-from kernelcourse._engine import threads
 from tests.benchmarks import harness
 from tests.benchmarks.jobs import _status, way
 from tests.benchmarks.map_jobs import JOBS, Cell, Job, Parameters, given_as
@@ -43,13 +42,7 @@ SECONDS, MOST = 0.7, 11  # for the turns of one cell, and the largest number of 
 LONG = 5.0  # seconds of both sides together beyond which one turn is enough
 PEAKS = Path("/proc/self/clear_refs")  # on Linux: resets the peak
 LITTLE = 2.0**23  # bytes
-WAYS: dict[str, dict[str, Any]] = {
-    "as installed": {"compiled": True},
-    "1 thread": {"compiled": True, "threads": 1},
-    "without numba": {"compiled": False},
-    "float32": {"compiled": True},
-    "first call": {"compiled": True},
-}
+WAYS = {"as installed": None, "1 thread": 1, "float32": None, "first call": None}  # and their threads
 Clock = Callable[[], float]
 Row = dict[str, Any]
 
@@ -60,7 +53,7 @@ def key(job: Job, how: str, cell: Parameters) -> str:
 
 def measure(job: Job, how: str, parameters: Parameters, clock: Clock = perf_counter) -> Row:
     """Answers first, then times in turns."""
-    with way(**WAYS[how]), given_as("float32" if how == "float32" else "float64"), warnings.catch_warnings():
+    with way(threads=WAYS[how]), given_as("float32" if how == "float32" else "float64"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cell = job.build(**parameters)
         agree, reached = cell.verdict(cell.ours(), cell.peer())
@@ -118,15 +111,14 @@ def in_a_new_process(what: str, job: Job, parameters: Parameters, side: str) -> 
 
 
 def first(name: str, parameters: Parameters, side: str) -> float:
-    """Seconds of the first call, after the imports; what Python and numba have compiled is on disk."""
+    """Seconds of the first call, after the imports; what Python has compiled is on disk."""
     cell = next(job for job in JOBS if job.name == name).build(**parameters)
     return repeated(getattr(cell, side), 1, perf_counter)
 
 
 def peak(name: str, parameters: Parameters, side: str) -> float:
-    """Bytes that a call adds at its peak, after a small run of the same kind that imports and compiles everything."""
+    """Bytes that a call adds at its peak, after a small run of the same kind that imports everything."""
     job = next(job for job in JOBS if job.name == name)
-    threads._loops()
     small = {**parameters, "n": 1000} if parameters.get("n", 0) > 1000 else parameters
     getattr(job.build(**small), side)()
     cell: Cell = job.build(**parameters)
@@ -194,7 +186,6 @@ def run() -> list[Any]:
     found = {} if options.afresh or not FOUND.exists() else json.loads(FOUND.read_text(encoding="utf-8"))["cells"]
     begin, todo = perf_counter(), plan(options.largest, options.job, options.seed)
     clock = time.process_time if options.processor else perf_counter
-    threads._loops()  # as in a program that has been running for a while; `without numba` is the other state
     if not todo:
         raise SystemExit(f"no job of the map is called {options.job!r}; there are {', '.join(j.name for j in JOBS)}")
     print(

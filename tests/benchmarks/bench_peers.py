@@ -383,9 +383,6 @@ JOBS = [
 
 def run(only: str = "") -> list[Measured]:
     chosen = [job for job in JOBS if only in job.name.lower()]
-    for job in chosen:  # numba compiles, or loads what it compiled: once, and not timed
-        if job.goal[1] is not None:
-            job.build(1000).ours()
     speed = limits()
     rows = []
     for job in chosen:
@@ -461,8 +458,8 @@ def for_the_book(record: dict[str, Any]) -> str:
     notes = [f"- {row['job']}: {row['note']}." for row in record["rows"] if row["note"]]
     m, s = record["machine"], record["speed"]
     text = (
-        f"Measured on {m['cores']} cores with Python {m['python']}, numpy {m['numpy']}, scipy {m['scipy']}, "
-        f"scikit-learn {m['scikit-learn']} and numba {m['numba']}. In the same run the machine itself did "
+        f"Measured on {m['cores']} cores with Python {m['python']}, numpy {m['numpy']}, scipy {m['scipy']} and "
+        f"scikit-learn {m['scikit-learn']}. In the same run the machine itself did "
         f"{s['dgemm_flops'] / 1e9:.0f} billion operations per second in a matrix product, moved "
         f"{s['bytes'] / 1e9:.0f} GB per second in memory, and took {s['exp'] / 1e6:.0f} million exponentials per "
         f"second in numpy, {s['exp_compiled'] / 1e6:.0f} million in a compiled loop."

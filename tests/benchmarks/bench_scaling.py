@@ -30,7 +30,7 @@ from kernelcourse import (
     falkon,
     feature_ridge,
 )
-from kernelcourse._engine.threads import _loops, threads
+from kernelcourse._engine.threads import threads
 from tests.benchmarks.harness import RESULTS, Row, alone, compare, machine
 
 SAVED = RESULTS / "beyond.json"
@@ -106,7 +106,7 @@ def against_scikit_learn(n: int = 100_000) -> list[Row]:
     try:
         result.append(
             compare(
-                f"{job}, without numba",
+                f"{job}, without compiled loops",
                 lambda: ours(X, t, rows),
                 "sklearn Nystroem + Ridge",
                 lambda: peer(X, t),
@@ -294,7 +294,6 @@ def curves() -> list[dict[str, Any]]:
         points.append({"method": method, "n": n, "m": m, "seconds": took, "error": error})
         print(f"  {method:8} n = {n:9,} m = {m:5}: {took:8.2f} s, error {error:.4f}", flush=True)
 
-    _loops()  # before the clock runs
     NystromRidge(kernel, m=1000).fit(X[:2000], t[:2000])
     for n in (1000, 2000, 4000, 8000):
         add("exact", n, n, KernelRidge(kernel))

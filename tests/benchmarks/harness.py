@@ -102,7 +102,7 @@ def alone(job: str, function: Callable[[], object], note: str = "") -> Row:
 
 
 def machine() -> dict[str, str]:
-    names = ("numpy", "scipy", "scikit-learn", "numba", "jupyter-book", "nbgrader")
+    names = ("numpy", "scipy", "scikit-learn", "jupyter-book", "nbgrader")
     packages = {name: version(name) for name in names}
     about = {"python": platform.python_version(), "system": platform.system(), "cores": str(os.cpu_count())}
     if hasattr(os, "getloadavg"):

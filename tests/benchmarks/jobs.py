@@ -57,12 +57,10 @@ class Job:
 
 
 @contextmanager
-def way(*, compiled: bool, threads: int | None = None) -> Iterator[None]:
-    """With compiled loops, which are loaded, or without; with the default number of threads or another."""
+def way(*, compiled: bool = True, threads: int | None = None) -> Iterator[None]:
+    """With compiled loops or without; with the default number of threads or another."""
     kept = {name: os.environ.get(name) for name in ("KERNELCOURSE_FAST", "OPENBLAS_NUM_THREADS")}
     os.environ["KERNELCOURSE_FAST"] = "1" if compiled else "0"
-    if compiled:
-        fast._loops()
     if threads is not None:
         os.environ["OPENBLAS_NUM_THREADS"] = str(threads)
     try:
@@ -134,7 +132,7 @@ def peak_memory(name: str, side: str) -> float:
 
 def peak_here(name: str, side: str) -> float:
     job = next(job for job in importlib.import_module("tests.benchmarks.bench_peers").JOBS if job.name == name)
-    # Warmed up, so that imports and numba's compiled code do not count.
+    # Warmed up, so that imports do not count.
     getattr(job.build(1000), side)()
     task = job.build(job.size)
     with open("/proc/self/clear_refs", "w", encoding="ascii") as reset:

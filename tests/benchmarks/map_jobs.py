@@ -33,7 +33,7 @@ class Cell:
     others: dict[str, Callable[[], Any]] = field(default_factory=dict)  # by package: other ways to do the peer's job
 
 
-ON_OBJECTS = ("as installed", "1 thread", "without numba", "first call")
+ON_OBJECTS = ("as installed", "1 thread", "first call")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ and both results that asserts what must be true of them.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import module_from_spec, spec_from_file_location
+from functools import cache
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
@@ -28,16 +29,27 @@ seam.import_engine()
 TWINS = {plain.__qualname__: (plain, twin) for plain, twin in seam.twins.items()}
 
 
-WAYS = ("compiled", "not compiled", "small tiles")
+@cache
+def loops_for_any_processor():
+    """The compiled loops as they are on a processor without AVX2."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "exists", lambda path: False)
+        module = module_from_spec(spec := find_spec("kernelcourse._engine.loops"))
+        spec.loader.exec_module(module)
+    assert module._LIBRARY._name.endswith("libloops.so")
+    return module
+
+
+WAYS = ("compiled", "compiled for any processor", "not compiled", "small tiles")
 
 
 @contextmanager
 def going(way):
-    """Run with or without numba, in tiles of a few rows and two threads, so that small jobs have many tiles."""
+    """Run with or without compiled loops, or in small tiles and two threads, so that small jobs have many tiles."""
     with pytest.MonkeyPatch.context() as patch, seam.engine("always"), np.errstate(all="ignore"):
-        patch.setenv("KERNELCOURSE_FAST", "1" if way == "compiled" else "0")
-        if way == "compiled":
-            threads._loops()  # some jobs use the compiled loops only once these are loaded
+        patch.setenv("KERNELCOURSE_FAST", "1" if way.startswith("compiled") else "0")
+        if way == "compiled for any processor":
+            patch.setattr(threads, "_loops", loops_for_any_processor)
         if way == "small tiles":
             patch.setenv("OPENBLAS_NUM_THREADS", "2")
             patch.setattr(threads, "WORTH_A_THREAD", 0)

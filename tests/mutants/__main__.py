@@ -49,7 +49,7 @@ ELSEWHERE += ("tests/test_mutants", "tests/test_environment.py", "tests/test_req
 ALL = "tests/test_architecture.py::test_values_do_not_change"  # concerns every module, whatever imported it
 ELSEWHERE += tuple(f"tests/grading/test_{name}.py" for name in ("grade", "honest", "hostile"))
 WARM = ["scipy.optimize", "scipy.spatial.distance", "scipy.stats", "pytest", "hypothesis.extra.numpy", "sklearn.svm"]
-WARM += ["sklearn.utils.estimator_checks", "matplotlib.pyplot", "numba", "dask.array", "nbclient", "nbconvert"]
+WARM += ["sklearn.utils.estimator_checks", "matplotlib.pyplot", "dask.array", "nbclient", "nbconvert"]
 WARM += ["jupytext", "nbgrader.apps", "IPython", "coverage"]
 # Parts of the library with their tests, which take minutes and are not needed for changes elsewhere.
 CHECKING = ("kernelcourse/checking", "tests/checking", "tests/grading/test_plain", "tests/grading/test_variants")
@@ -65,7 +65,6 @@ IN_A_COPY = {
 }
 SECONDS, MORE = 6.0, 20.0  # of tests that are run on a change, and once it has survived those
 NOT_IN_PLACE = 98  # the code of a fork that could not make its change
-COMPILED, ASKS_FOR_COMPILED = "kernelcourse/_engine/loops.py", ("kernelcourse/_engine/threads.py", "return _loops()")
 
 
 @dataclass
@@ -290,10 +289,6 @@ class Map:
     def of(self, path, first, last, everywhere=False):
         """The tests of some lines in order; with `everywhere`, of the file and more, for what happens on import."""
         lines = range(first, last + 1)
-        if path == COMPILED:  # not traced: take the tests of the line that uses it
-            path, text = ASKS_FOR_COMPILED
-            lines = [n for n, line in enumerate((ROOT / path).read_text().splitlines(), 1) if line.strip() == text]
-            everywhere = False
         if everywhere:
             direct = set().union(*self.lines[path].values())
             files = {test.partition("::")[0] for test in direct}
@@ -447,10 +442,6 @@ def try_mutant(mutant):
 
     tests = mutant.tests
 
-    if mutant.path == COMPILED:  # what numba compiled before does not match the module now
-        import numba
-
-        numba.config.CACHE_DIR = f"/tmp/numba-{os.getpid()}"
     sys.meta_path.insert(0, Changed(mutant))
     files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
     code = pytest.main([*OPTIONS, "-x", f"--basetemp=/tmp/pytest-{os.getpid()}", *files], plugins=[Chosen(tests)])
@@ -519,11 +510,11 @@ def try_all(mutants, tests_of, seconds_of, limit, workers, tell):
             mutant.tests = [test for test in seconds_of if test.startswith(IN_A_COPY[mutant.path])]
             mutant.tests.sort(key=lambda test: seconds_of[test])
             elsewhere.append(mutant)
-        mutant.allowed = 5 + 3 * sum(seconds_of[test] for test in mutant.tests) + 300 * (mutant.path == COMPILED)
+        mutant.allowed = 5 + 3 * sum(seconds_of[test] for test in mutant.tests)
         mutant.outcome = ""
         if not mutant.tests:
             note(mutant, "no test executes it", tell)
-    in_place = [m for m in mutants if m.tests and not m.on_import and m.path != COMPILED and m not in elsewhere]
+    in_place = [m for m in mutants if m.tests and not m.on_import and m not in elsewhere]
     if in_place:
         before = len(RECORD.read_text().splitlines())
         pid = in_fork(lambda: try_in_place(in_place, workers, tell), 10**6, FOLDER / "in-place.log")
@@ -646,7 +637,6 @@ def main():
 
 def try_again(mutants, workers):
     """Try what was not tried before; then what has survived, now or before, with more tests."""
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(FOLDER / "numba"))
     started, out = time.monotonic(), os.fdopen(os.dup(1), "w")
 
     def tell(line):

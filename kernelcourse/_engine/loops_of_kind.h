@@ -1,0 +1,289 @@
+/* Loops over a matrix of numbers of one kind, REAL: included by `loops.c` once for each kind. */
+
+static double OF_KIND(dot)(whole n, const REAL *restrict x, const double *restrict y) {
+    double total = 0, sums[SUMS] = {0};
+    whole i = 0;
+    for (; i + SUMS <= n; i += SUMS)
+        for (whole k = 0; k < SUMS; k++) sums[k] += x[i + k] * y[i + k];
+    for (; i < n; i++) total += x[i] * y[i];
+    for (whole k = 0; k < SUMS; k++) total += sums[k];
+    return total;
+}
+
+/* The rows and columns of K that make up a problem; `part` has those rows that are already `there`. Without K,
+   they are computed from the points, the columns of kernel.Z_T. */
+struct OF_KIND(source) {
+    const REAL *K;
+    whole m;  /* its columns; 0 if there is no K */
+    const whole *rows;
+    whole n;
+    REAL *part;
+    bool *there;
+    struct radial kernel;
+    double *point, *exact;  /* space for a point and for a row */
+};
+
+/* Row i of the part, copied or computed when it is first requested. */
+static const REAL *OF_KIND(row_of)(const struct OF_KIND(source) *source, whole i) {
+    whole n = source->n;
+    REAL *row = source->part + i * n;
+    if (source->there[i]) return row;
+    source->there[i] = true;
+    if (source->m == 0) {
+        for (whole k = 0; k < source->kernel.d; k++) source->point[k] = source->kernel.Z_T[k * n + i];
+        exp_of_distances_to_one(source->point, &source->kernel, 0, n, source->exact);
+        for (whole j = 0; j < n; j++) row[j] = (REAL)source->exact[j];
+    } else {
+        const REAL *all = source->K + source->rows[i] * source->m;
+        for (whole j = 0; j < n; j++) row[j] = all[source->rows[j]];
+    }
+    return row;
+}
+
+/* Minimise c'Kc/2 - y'c over lo <= c <= hi and, with an offset, a constant sum of c; r = y - K c. */
+struct OF_KIND(dual) {
+    struct OF_KIND(source) source;
+    const double *diag, *lo, *hi;
+    double *c, *r;
+    double *space;  /* for 3 n numbers */
+    bool offset;
+};
+
+/* Move the coefficient that gains most, until its residual is at most tol; otherwise like `pair_steps`. */
+static whole OF_KIND(single_steps)(const struct OF_KIND(dual) *dual, whole steps, double tol) {
+    whole n = dual->source.n;
+    const double *restrict diag = dual->diag, *restrict lo = dual->lo, *restrict hi = dual->hi;
+    double *restrict c = dual->c, *restrict r = dual->r, *restrict goal = dual->space, *restrict gain = goal + n;
+    for (whole step = 0; step < steps; step++) {
+#pragma omp simd
+        for (whole k = 0; k < n; k++) {
+            goal[k] = min(max(c[k] + r[k] / diag[k], lo[k]), hi[k]);
+            double delta = goal[k] - c[k];
+            gain[k] = delta * (r[k] - 0.5 * diag[k] * delta);
+        }
+        whole i = first_largest(n, gain);
+        if (goal[i] == c[i] || fabs(r[i]) <= tol) return step;
+        double delta = goal[i] - c[i];
+        const REAL *restrict row = OF_KIND(row_of)(&dual->source, i);
+        c[i] = goal[i];
+        for (whole k = 0; k < n; k++) r[k] -= delta * row[k];
+    }
+    return steps;
+}
+
+/* Move the pair that gains most, one up and one down, until no pair has a KKT violation above tol. Change c and r; return
+   the steps taken, fewer than `steps` if there is nothing left to do. */
+static whole OF_KIND(pair_steps)(const struct OF_KIND(dual) *dual, whole steps, double tol) {
+    whole n = dual->source.n;
+    const double *restrict diag = dual->diag, *restrict lo = dual->lo, *restrict hi = dual->hi;
+    double *restrict c = dual->c, *restrict r = dual->r, *restrict gain = dual->space;
+    double *restrict up = gain + n;   /* a summand that excludes what cannot go up */
+    double *restrict down = up + n;   /* a factor that excludes what cannot go down */
+    double floor = 1e-200;
+    for (whole k = 0; k < n; k++) {
+        up[k] = c[k] < hi[k] ? 0 : -INFINITY;
+        down[k] = c[k] > lo[k] ? 1 : 0;
+        floor = max(floor, 1e-12 * diag[k]);
+        gain[k] = r[k] + up[k];
+    }
+    for (whole step = 0; step < steps; step++) {
+        whole i = first_largest(n, gain);
+        const REAL *restrict row_i = OF_KIND(row_of)(&dual->source, i);
+        double k_ii = diag[i], r_i = r[i];
+        for (whole k = 0; k < n; k++) {
+            double slope = (r_i - r[k]) * down[k], curvature = k_ii + diag[k] - 2 * row_i[k];
+            slope = max(slope, 0);
+            gain[k] = slope * slope / max(curvature, floor);
+        }
+        whole j = first_largest(n, gain);
+        if (gain[j] == 0 || c[i] == hi[i]) return step;
+        if (r_i - r[j] <= tol) {
+            double largest = 0;  /* another pair may violate more and gain less */
+            for (whole k = 0; k < n; k++) largest = max(largest, (r_i - r[k]) * down[k]);
+            if (largest <= tol) return step;
+        }
+        const REAL *restrict row_j = OF_KIND(row_of)(&dual->source, j);
+        double room_i = hi[i] - c[i], room_j = c[j] - lo[j];
+        double delta = (r_i - r[j]) / max(floor, k_ii + diag[j] - 2 * row_i[j]);
+        delta = min(delta, min(room_i, room_j));
+        c[i] = delta == room_i ? hi[i] : c[i] + delta;
+        c[j] = delta == room_j ? lo[j] : c[j] - delta;
+        up[i] = c[i] < hi[i] ? 0 : -INFINITY, up[j] = c[j] < hi[j] ? 0 : -INFINITY;
+        down[i] = c[i] > lo[i] ? 1 : 0, down[j] = c[j] > lo[j] ? 1 : 0;
+        for (whole k = 0; k < n; k++) {
+            r[k] -= delta * ((double)row_i[k] - row_j[k]);
+            gain[k] = r[k] + up[k];
+        }
+    }
+    return steps;
+}
+
+/* Pair steps, and without an offset single steps in turn, which alone change the sum of c; return their number. */
+static whole OF_KIND(descend_all)(const struct OF_KIND(dual) *dual, whole steps, double tol) {
+    whole took = 0, block = dual->offset ? steps : steps < 20 ? 1 : steps / 20;
+    while (took < steps) {
+        whole now = OF_KIND(pair_steps)(dual, least(block, steps - took), tol);
+        if (!dual->offset) now += OF_KIND(single_steps)(dual, least(block, steps - took - now), tol);
+        if (now == 0) break;
+        took += now;
+    }
+    return took;
+}
+
+/* The free coefficients, and those at a bound with a KKT violation; return how many. */
+static whole OF_KIND(may_move)(const struct OF_KIND(dual) *dual, whole *kept) {
+    const double *lo = dual->lo, *hi = dual->hi, *c = dual->c, *r = dual->r;
+    double top = dual->offset ? -INFINITY : 0, bottom = dual->offset ? INFINITY : 0;
+    whole m = 0, n = dual->source.n;
+    for (whole k = 0; k < n; k++) {
+        if (c[k] < hi[k]) top = max(top, r[k]);
+        if (c[k] > lo[k]) bottom = min(bottom, r[k]);
+    }
+    for (whole k = 0; k < n; k++) {
+        bool up = c[k] < hi[k], down = c[k] > lo[k];
+        if ((up && down) || (up && r[k] >= bottom) || (down && r[k] <= top)) kept[m++] = k;
+    }
+    return m;
+}
+
+/* `descend_all` on the m coefficients `kept` alone; then the steps taken, and their effect on all of r. Without enough
+   memory for their part of K, nothing happens. */
+static whole OF_KIND(descend_part)(const struct OF_KIND(dual) *dual, const whole *kept, whole m, whole steps, double tol) {
+    const struct OF_KIND(source) *source = &dual->source;
+    whole n = source->n, d = source->m == 0 ? source->kernel.d : 0, took = 0;
+    REAL *part = malloc(m * m * sizeof *part);  /* memory into which no row is copied costs nothing */
+    double *numbers = malloc((8 + d) * m * sizeof *numbers);
+    whole *rows = malloc(m * sizeof *rows);
+    bool *there = calloc(m, sizeof *there);
+    if (part != NULL && numbers != NULL && rows != NULL && there != NULL) {
+        double *diag = numbers, *lo = diag + m, *hi = lo + m, *c = hi + m, *r = c + m, *points = r + 4 * m;
+        for (whole k = 0; k < m; k++) {
+            whole i = kept[k];
+            rows[k] = source->rows[i];
+            diag[k] = dual->diag[i], lo[k] = dual->lo[i], hi[k] = dual->hi[i], c[k] = dual->c[i], r[k] = dual->r[i];
+            for (whole j = 0; j < d; j++) points[j * m + k] = source->kernel.Z_T[j * n + i];
+        }
+        struct OF_KIND(dual) inner = *dual;
+        inner.source.rows = rows, inner.source.n = m, inner.source.part = part, inner.source.there = there;
+        inner.source.kernel.Z_T = points, inner.source.kernel.m = m;
+        inner.diag = diag, inner.lo = lo, inner.hi = hi, inner.c = c, inner.r = r, inner.space = r + m;
+        took = OF_KIND(descend_all)(&inner, steps, tol);
+        for (whole k = 0; k < m; k++) {
+            double delta = c[k] - dual->c[kept[k]];
+            if (delta == 0) continue;
+            const REAL *restrict row = OF_KIND(row_of)(source, kept[k]);
+            double *restrict residuals = dual->r;
+            dual->c[kept[k]] = c[k];
+            for (whole j = 0; j < n; j++) residuals[j] -= delta * row[j];
+        }
+    }
+    free(part), free(numbers), free(rows), free(there);
+    return took;
+}
+
+/* `descend_all`, again and again on those alone that may still move if they are few: fewer numbers are read faster.
+
+   Returns the steps; those on a part of the coefficients count as the same part of a step. `kept` is space for n. */
+static whole OF_KIND(descend_by_parts)(const struct OF_KIND(dual) *dual, whole steps, double tol, whole *kept) {
+    whole n = dual->source.n, took = 0, block = n < FEW ? steps : FEW;
+    while (took < steps) {
+        whole some = least(block, steps - took), now = OF_KIND(descend_all)(dual, some, tol);
+        took += now;
+        if (now < some || took >= steps) break;
+        whole m = OF_KIND(may_move)(dual, kept);
+        if (1 < m && (double)m < 0.6 * (double)n) {
+            whole most = (whole)((double)(steps - took) * (double)n / (double)m);
+            took += OF_KIND(descend_part)(dual, kept, m, most, tol) * m / n;
+        }
+    }
+    return took;
+}
+
+/* Steps on these rows of K, of which `there` says which are already in `part`; `space` is for 3 n numbers. */
+EXPORTED whole OF_KIND(descend)(const REAL *K, whole m, const whole *rows, whole n, REAL *part, bool *there,
+                                const double *diag, const double *lo, const double *hi, double *c, double *r,
+                                double *space, whole steps, double tol, bool offset) {
+    struct OF_KIND(dual) dual = {.source = {.K = K, .m = m, .rows = rows, .n = n, .part = part, .there = there},
+                                 .diag = diag, .lo = lo, .hi = hi, .c = c, .r = r, .space = space, .offset = offset};
+    return OF_KIND(descend_all)(&dual, steps, tol);
+}
+
+/* Solve one problem on its own rows of K, or of the points in kernel.Z_T, by steps alone, from coefficients c that are
+   0 to a relative gap, with at most `most` steps. `found` becomes its offset, gap, objective and steps. Returns whether
+   there was enough memory. */
+static bool OF_KIND(small_problem)(const REAL *K, whole m, const struct radial *kernel, const whole *rows,
+                                   const double *y, whole n, double C, bool offset, double gap, whole most, double *c,
+                                   double *found) {
+    bool all = n == m, enough = false;
+    for (whole k = 0; all && k < n; k++) all = rows[k] == k;
+    whole d = m == 0 ? kernel->d : 0;
+    REAL *part = all ? (REAL *)K : malloc(n * n * sizeof *part);  /* what is not touched costs no memory */
+    double *numbers = malloc(((10 + d) * n + d) * sizeof *numbers);
+    whole *kept = malloc(n * sizeof *kept);
+    bool *there = malloc(n * sizeof *there);
+    if (part != NULL && numbers != NULL && kept != NULL && there != NULL) {
+        enough = true;
+        double *lo = numbers, *hi = lo + n, *diag = hi + n, *r = diag + n, *f = r + n, *exact = f + n;
+        double *space = exact + n, *points = space + 3 * n, *point = points + d * n;
+        whole plus = 0;
+        for (whole k = 0; k < n; k++) {
+            there[k] = all;
+            lo[k] = min(0, C * y[k]), hi[k] = max(0, C * y[k]);
+            diag[k] = m == 0 ? 1 : max(K[rows[k] * m + rows[k]], 1e-200);
+            r[k] = y[k];
+            plus += y[k] > 0;
+            for (whole j = 0; j < d; j++) points[j * n + k] = kernel->Z_T[j * kernel->m + rows[k]];
+        }
+        struct OF_KIND(dual) dual = {.source = {K, m, rows, n, part, there, *kernel, point, exact}, .diag = diag,
+                                     .lo = lo, .hi = hi, .c = c, .r = r, .space = space, .offset = offset};
+        dual.source.kernel.Z_T = points, dual.source.kernel.m = n;
+        double tol = min(0.1, max(1e-3, 100 * gap)), b = 0, reached = INFINITY, objective = INFINITY;
+        whole steps = 0;
+        while (!offset || (0 < plus && plus < n)) {  /* a single label is an error, which others report */
+            steps += OF_KIND(descend_by_parts)(&dual, most - steps, tol, kept);
+            if (offset) {
+                memcpy(f, r, n * sizeof *f);
+                b = between(f, n, plus - 1);
+            }
+            double numbers_found[3];
+            for (whole k = 0; k < n; k++) f[k] = y[k] - r[k];
+            gap_and_objective(n, y, f, b, lo, hi, c, numbers_found);
+            objective = numbers_found[1], reached = numbers_found[0] / objective;
+            if (reached <= gap || steps >= most || tol < 1e-12) break;
+            tol *= min(0.5, max(0.02, 0.5 * gap / reached));
+        }
+        found[0] = b, found[1] = reached, found[2] = objective, found[3] = (double)steps;
+    }
+    if (!all) free(part);
+    free(numbers), free(kept), free(there);
+    return enough;
+}
+
+/* Solve the problems from first to last: problem p has the entries of rows, y and c from starts[p] on, and row p of
+   `found`. Returns whether there was enough memory. */
+EXPORTED bool OF_KIND(small_problems)(const REAL *K, whole m, const double *X_T, whole d, whole points, bool squared,
+                                      double factor, const whole *rows, const double *y, const whole *starts, whole first, whole last,
+                                      double C, bool offset, double gap, const whole *most, double *c, double *found) {
+    struct radial kernel = {X_T, d, points, squared, factor, NULL, 0};
+    for (whole p = first; p < last; p++) {
+        whole begin = starts[p];
+        if (!OF_KIND(small_problem)(K, m, &kernel, rows + begin, y + begin, starts[p + 1] - begin, C, offset, gap,
+                                    most[p], c + begin, found + 4 * p))
+            return false;
+    }
+    return true;
+}
+
+/* One pass of dual coordinate descent over the points in this order (Hsieh et al. 2008); change alpha and w. */
+EXPORTED void OF_KIND(dual_coordinate_descent)(const REAL *Psi, whole m, const double *squares, const double *y,
+                                               double C, const whole *order, whole steps, double *alpha, double *w) {
+    for (whole t = 0; t < steps; t++) {
+        whole i = order[t];
+        const REAL *restrict row = Psi + i * m;
+        double margin = y[i] * OF_KIND(dot)(m, row, w);
+        double goal = min(C, max(0, alpha[i] + (1 - margin) / squares[i])), delta = (goal - alpha[i]) * y[i];
+        if (delta == 0) continue;
+        alpha[i] = goal;
+        for (whole k = 0; k < m; k++) w[k] += delta * row[k];
+    }
+}
