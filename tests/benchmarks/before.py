@@ -3,9 +3,8 @@
 It runs our side of the comparison with peers, and the jobs in `large_jobs.py`. One process for the revision and one for
 the present state take turns, at the size of the table and at a small size, where checks and set-up dominate. It prints
 the ratio before / now (medians and quartiles) of the time of the first call, of the time of a later call, and of the
-peak memory of a call. Later calls are those of a program that has been running for a while: the compiled loops, which
-the library loads only when enough work has been done, are loaded after the first call. `FLAGS="--minutes 12"` ends
-after about that time, with fewer runs of the slow jobs.
+peak memory of a call. The loops of the revision are compiled first; one whose loops were still compiled by numba runs
+without them. `FLAGS="--minutes 12"` ends after about that time, with fewer runs of the slow jobs.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ ENOUGH, CLEAR, ROUNDS = 0.9, 0.95, 4
 BRIEF = 0.02  # seconds: a shorter call is repeated for each timing
 
 WORKER = """
-import contextlib, gc, importlib, json, runpy, sys, tracemalloc
+import gc, json, runpy, sys, tracemalloc
 from timeit import timeit
 from tests.benchmarks.bench_peers import JOBS
 
@@ -38,9 +37,6 @@ for line in sys.stdin:
     elif asked.get("job"):
         task = jobs[asked["job"]].build(asked["size"] or jobs[asked["job"]].size).ours
     gc.collect()
-    if asked.get("loaded"):
-        with contextlib.suppress(ImportError):  # an older revision loads them at its first call
-            importlib.import_module("kernelcourse._engine.threads")._loops()
     if asked.get("memory"):
         tracemalloc.start()
         task()
@@ -50,6 +46,15 @@ for line in sys.stdin:
         times = asked.get("times", 1)
         answer = timeit(task, number=times) / times
     print(json.dumps(answer), flush=True)
+"""
+
+
+COMPILE = """
+from pathlib import Path
+from hatch_build import compile_loops, compilers
+
+engine = Path("kernelcourse/_engine")
+compile_loops(compilers()[0], engine / "loops.c", engine)
 """
 
 
@@ -100,7 +105,7 @@ def compare(before: Path, only: str, repeats: int, minutes: float = float("inf")
         until = start + 60 * minutes * number / len(chosen)  # what a quick job leaves is for those that follow
         workers = [Worker(before), Worker(ROOT)]
         first = [worker.ask(**asked) for worker in workers]
-        times = int(max(1, BRIEF // min(worker.ask(loaded=True) for worker in workers)))
+        times = int(max(1, BRIEF // min(worker.ask() for worker in workers)))
         pairs: list[list[float]] = []
         for _ in range(ROUNDS):  # what looks slower is measured for longer, and every run counts
             for _ in range(repeats):
@@ -138,6 +143,8 @@ def main() -> None:
         git = ["git", "-C", str(ROOT), "worktree"]
         subprocess.run([*git, "add", "--quiet", "--detach", str(checkout), options.revision], check=True)
         try:
+            if (checkout / "hatch_build.py").exists():
+                subprocess.run([sys.executable, "-c", COMPILE], cwd=checkout, check=True)
             worse = compare(checkout, options.only.lower(), options.repeats, options.minutes)
         finally:
             subprocess.run([*git, "remove", "--force", str(checkout)], check=True)
