@@ -7,6 +7,7 @@ without the loops, and numpy does their work.
 
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -26,7 +27,8 @@ ZIG = ("Linux x86_64", "Linux aarch64", "Darwin x86_64", "Darwin arm64", "Window
 
 def compilers() -> list[list[str]]:
     """The commands that compile C here, the system's first."""
-    named = [[os.environ.get("CC", "cc")], ["gcc"], ["clang"], [sys.executable, "-m", "ziglang", "cc"]]
+    zig = [sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline"]  # by default, it compiles for this processor alone
+    named = [shlex.split(os.environ.get("CC", "cc")), ["gcc"], ["clang"], zig]
     return [command for command in named if works([*command, "--version"])]
 
 

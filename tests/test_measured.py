@@ -7,7 +7,6 @@ import importlib.metadata
 import shutil
 import subprocess
 import sys
-import zipfile
 from dataclasses import FrozenInstanceError, fields
 from pathlib import Path
 
@@ -297,16 +296,3 @@ def test_importing_reads_no_data():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
-
-
-def test_the_wheel_contains_the_data(tmp_path):
-    source = tmp_path / "source"
-    shutil.copytree(PACKAGE, source / "kernelcourse", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(PACKAGE.parent / name, source)
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path / "dist")]
-    subprocess.run(build, cwd=source, check=True, capture_output=True)
-    (wheel,) = (tmp_path / "dist").glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        held = {name: archive.read(name) for name in archive.namelist() if name.startswith("kernelcourse/data/")}
-    assert held == {f"kernelcourse/data/{path.name}": path.read_bytes() for path in DATA.iterdir()}
