@@ -32,6 +32,10 @@ def warn(message: str) -> None:
 
 def numeric(values: ArrayLike, name: str) -> Array:
     """`values` as a float64 array of finite numbers."""
+    return _finite(_floats(values, name), name)
+
+
+def _floats(values: ArrayLike, name: str) -> Array:
     if hasattr(values, "toarray"):
         raise TypeError(f"{name} is a sparse matrix, expected a dense array: pass {name}.toarray()")
     if values is None:
@@ -54,6 +58,10 @@ def numeric(values: ArrayLike, name: str) -> Array:
         raise type(error)(f"{name} must hold numbers, got dtype {raw.dtype}: {error}") from error
     except OverflowError as error:
         raise OverflowError(f"{name} holds a number that is too large for a float") from error
+    return array
+
+
+def _finite(array: Array, name: str) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         suspect = not np.isfinite(array.sum())  # a cheap first test: a sum of finite numbers can overflow too
     if suspect and not np.isfinite(array).all():
@@ -86,7 +94,13 @@ def owned(X: Any) -> Any:
 
 def points(X: ArrayLike, name: str = "X", *, columns: int | None = None) -> Array:
     """`X` as n points in rows: a finite float array of shape (n, d) with n, d >= 1, d = `columns` if stated."""
-    array = numeric(X, name)
+    array = _table(numeric(X, name), name)
+    if columns is not None and array.shape[1] != columns:
+        raise ValueError(f"{name} must have {columns} column{'s' * (columns != 1)}, got shape {array.shape}")
+    return array
+
+
+def _table(array: Array, name: str) -> Array:
     if array.ndim != 2:
         hint = f"{name}[:, None] for {array.size} points on a line, {name}[None, :] for one point"
         hint = f". Reshape your data: {hint}" if array.ndim == 1 else ""
@@ -94,8 +108,6 @@ def points(X: ArrayLike, name: str = "X", *, columns: int | None = None) -> Arra
     for length, what in zip(array.shape, ("sample", "feature"), strict=True):  # scikit-learn's words
         if length == 0:
             raise ValueError(f"{name} has 0 {what}(s) (shape={array.shape}) while a minimum of 1 is required.")
-    if columns is not None and array.shape[1] != columns:
-        raise ValueError(f"{name} must have {columns} column{'s' * (columns != 1)}, got shape {array.shape}")
     return array
 
 
@@ -150,10 +162,12 @@ def _is_text(labels: Any) -> bool:
 
 def square(K: ArrayLike, name: str = "K") -> Array:
     """`K` as a finite square float matrix that is symmetric up to rounding."""
-    array = points(K, name)
-    if array.shape[0] != array.shape[1]:
+    array = _table(_floats(K, name), name)
+    if array.shape[0] == array.shape[1] and is_symmetric(array):
+        return array
+    if (array := _finite(array, name)).shape[0] != array.shape[1]:
         raise ValueError(f"{name} must be square, got shape {array.shape}")
-    if not is_symmetric(array) and not is_symmetric(array, 1e-6 * float(np.abs(array).max())):  # single precision
+    if not is_symmetric(array, 1e-6 * float(np.abs(array).max())):  # single precision
         i, j = np.unravel_index(np.argmax(np.abs(array - array.T)), array.shape)
         raise ValueError(
             f"{name} must be symmetric, but {name}[{i}, {j}] = {float(array[i, j])!r} and "
@@ -164,8 +178,9 @@ def square(K: ArrayLike, name: str = "K") -> Array:
 
 @definition
 def is_symmetric(K: Array, slack: float = 0.0) -> bool:
-    """Whether no entry is further than `slack` from its mirror image."""
-    return bool(np.abs(K - K.T).max() <= slack)
+    """Whether all entries are finite, and none is further than `slack` from its mirror image."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool(np.abs(K - K.T).max() <= slack)  # infinity minus infinity is NaN, and NaN is the largest
 
 
 def signs(y: ArrayLike, name: str = "y", *, length: int | None = None) -> Array:

@@ -29,7 +29,9 @@ MOST_COLUMNS = 32  # with more, one matrix product is faster than the difference
 WORTH_TILES = 2**12  # entries; with fewer, the formula itself is as fast, unless there are many columns
 TINY = np.finfo(float).tiny
 CELLS = 2**18  # pairs of places in two strings: 2 MB
-SPARSE = 200  # products of numbers in a dense matrix product that take as long as one in a sparse product
+SPARSE = 50  # products of numbers in a dense matrix product that take as long as one in a sparse product
+FEW_PRODUCTS = 4  # per entry of K, which a sparse product computes in the time that it takes to add up two matrices
+EXP_ALONE = np.empty(0)  # the coefficients of no polynomial
 EXACT = 2**24  # integers up to here are exact in single precision
 
 Profile = Callable[[Array], Array]  # applied to an array that it may overwrite
@@ -62,7 +64,7 @@ def exponential(kernel: Gaussian | Laplacian, X: Array, Z: Array) -> Array:
         found = _exp_of_products(X, Z, factor) if squared else NotImplemented
         return _filled(X, Z, _exp_of_distances(X, Z, factor, squared)) if found is NotImplemented else found
     K = np.empty((len(X), len(Z)))
-    by_rows(loops.exp_of_distances, X, Z, K, Z is X, squared, factor, np.empty(0))
+    by_rows(loops.exp_of_distances, X, Z, K, Z is X, squared, factor, EXP_ALONE)
     return K
 
 
@@ -70,10 +72,16 @@ def exponential(kernel: Gaussian | Laplacian, X: Array, Z: Array) -> Array:
 def radial(kernel: Radial, X: Array, Z: Array) -> Array:
     if not _suit_distances(X, Z):
         return NotImplemented
-    if type(kernel) is Matern and kernel.nu % 1 == 0.5 and (loops := loops_for(X, Z)) is not None:
-        K, factor = np.empty((len(X), len(Z))), -np.sqrt(2 * kernel.nu) / max(kernel.length, 1e-300)
-        by_rows(loops.exp_of_distances, X, Z, K, Z is X, True, factor, np.array(kernel._coefficients))
-        return K
+    if type(kernel) is Matern and kernel.nu % 1 == 0.5:
+        factor, coefficients = -float(np.sqrt(2 * kernel.nu)) / max(kernel.length, 1e-300), np.array(kernel._coefficients)
+        if (loops := loops_for(X, Z)) is not None:
+            K = np.empty((len(X), len(Z)))
+            by_rows(loops.exp_of_distances, X, Z, K, Z is X, True, factor, coefficients)
+            return K
+        if kernel.nu > 1:  # for smaller nu, the rounding of a small squared distance is magnified
+            found = _exp_of_products(X, Z, -factor * factor, coefficients=coefficients)
+            if found is not NotImplemented:
+                return found
     if is_ours(type(kernel).profile):
         tiles, whole = _distances(X, Z, "euclidean", kernel.profile), slice(len(X))
         return tiles(whole, whole) if Z is X and len(X) <= ROWS else _filled(X, Z, tiles)
@@ -110,14 +118,27 @@ def sets_of_plain_elements(kernel: ObjectKernel, X: Any, name: str = "X") -> Obj
 
 @accelerates(CountKernel.formula)
 def count_gram(kernel: CountKernel, X: Sequence[Mapping[Any, float]], Z: Sequence[Mapping[Any, float]]) -> Array:
+    """The parts that many objects have by a dense product, the others by a sparse one."""
     lengths, columns, values, shape = entries(X if Z is X else [*X, *Z])
     C: Any = csr_array((values, columns, np.cumsum([0, *lengths], dtype=np.int32)), shape=shape)
     C.sort_indices()  # every sum then runs in the same order, and the Gram matrix is symmetric to the last digit
-    if shape[0] * np.prod(shape, dtype=float) < SPARSE * np.square(np.bincount(columns), dtype=float).sum():
-        whole = (values % 1 == 0).all() and (C * C).sum(axis=1).max() < EXACT  # a bound for all entries
-        C = (C.astype(np.float32) if whole else C).toarray()
-    K = C @ C.T if Z is X else C[: len(X)] @ C[len(X) :].T
-    return K.astype(float, copy=False) if isinstance(K, np.ndarray) else K.toarray()
+    K, n, shares = np.zeros((len(X), len(Z))), len(X), np.square(np.bincount(columns, minlength=shape[1]) / shape[0])
+    often = SPARSE * shares > 1
+    if shares[often].sum() > FEW_PRODUCTS:
+        D, C = C[:, often].toarray(), C[:, ~often]
+        if (D % 1 == 0).all() and np.einsum("ij,ij->i", D, D).max() < EXACT:  # a bound for all entries
+            D = D.astype(np.float32)
+        K = (D @ D.T if Z is X else D[:n] @ D[n:].T).astype(float, copy=False)
+    if C.nnz > 0:
+        A, B = (C, C.T.tocsr()) if Z is X else (C[:n], C[n:].T.tocsr())
+        if (loops := fast.compiled(K.size)) is None:
+            return K + A @ B
+
+        def work(rows: slice) -> None:
+            loops.add_sparse_product(K, rows.start, rows.stop, A, B)
+
+        fast.in_threads(work, fast.slabs(*K.shape), K.size)
+    return K
 
 
 @accelerates(gap_weighted)
@@ -169,45 +190,49 @@ def _three_terms(X: Array, Z: Array, factor: float) -> tuple[Array, Array, Array
     return None
 
 
-def _exp_of_products(X: Array, Z: Array, factor: float, weights: Array | None = None) -> Array:
-    """A product and a compiled exp in slabs of rows; with weights, the matrix times these, without the matrix.
+def _exp_of_products(
+    X: Array, Z: Array, factor: float, weights: Array | None = None, coefficients: Array = EXP_ALONE
+) -> Array:
+    """The matrix, or its product with weights, from matrix products and a compiled exp.
 
-    It declines few columns, terms that would cancel, and weights without compiled loops.
+    It declines few columns, terms that would cancel, and without compiled loops all but the matrix of a Gaussian.
     """
     loops = fast.compiled(len(X) * len(Z))
-    if X.shape[1] <= MOST_COLUMNS or (weights is not None and loops is None):
+    if X.shape[1] <= MOST_COLUMNS or (loops is None and (weights is not None or len(coefficients))):
         return NotImplemented
     if (terms := _three_terms(X, Z, factor)) is None:
         return NotImplemented
-    (A, B, a, b), n, symmetric = terms, len(X), Z is X and weights is None
-    if loops is None:
-        return _exp_of_product(A @ B.T, a, b, factor, symmetric)
-    K = np.empty((n, len(Z)) if weights is None else (n, *weights.shape[1:]))
+    (A, B, a, b), n, m, scale = terms, len(X), len(Z), -2 * factor
+    if loops is None or n * m <= fast.SLAB:  # one product: for a symmetric matrix, BLAS computes half of it
+        K = A @ B.T
+        if loops is None:
+            _exp_in_place(K, scale, a, b)
+        else:
+            loops.exp_of_products(K, scale, a, b, K, 0, False, coefficients)
+        if Z is X:
+            np.fill_diagonal(K, 1)
+        return K if weights is None else K @ weights
+    K, symmetric = np.empty((n, m) if weights is None else (n, *weights.shape[1:])), Z is X and weights is None
 
     def work(rows: slice) -> None:
-        G = (-2 * factor * A[rows]) @ B[rows.start if symmetric else 0 :].T
+        G = A[rows] @ B[rows.start if symmetric else 0 :].T
         if weights is None:
-            loops.exp_of_products(G, a, b, K, rows.start, symmetric)
+            loops.exp_of_products(G, scale, a, b, K, rows.start, symmetric, coefficients)
         else:
-            loops.exp_of_products(G, a[rows], b, G, 0, False)
+            loops.exp_of_products(G, scale, a[rows], b, G, 0, False, coefficients)
             K[rows] = G @ weights
 
-    fast.in_threads(work, slices(n, SLAB_ROWS), n * len(Z), products=True)
+    fast.in_threads(work, slices(n, SLAB_ROWS), n * m, products=True)
     return K
 
 
-def _exp_of_product(K: Array, a: Array, b: Array, factor: float, symmetric: bool) -> Array:
-    """The same in place, by numpy: for a symmetric matrix, BLAS computes half of one large product."""
-
+def _exp_in_place(K: Array, scale: float, a: Array, b: Array) -> None:
     def work(rows: slice) -> None:
-        K[rows] *= -2 * factor
+        K[rows] *= scale
         K[rows] += a[rows, None] + b
         np.exp(np.minimum(K[rows], 0, out=K[rows]), out=K[rows])
 
     fast.in_threads(work, fast.slabs(len(a), len(b), TILE), K.size)
-    if symmetric:
-        np.fill_diagonal(K, 1)
-    return K
 
 
 def _exp_of_distances(X: Array, Z: Array, factor: float, squared: bool) -> Tiles:

@@ -74,10 +74,27 @@ static void add_multiple(whole n, double *restrict f, double c, const double *re
     for (whole j = 0; j < n; j++) f[j] += c * x[j];
 }
 
-/* exp of factor x[:n], all <= 0, to the last digit or two: 2^k times a polynomial on [-log(2)/2, log(2)/2].
+/* exp(x) for LEAST <= x <= 0, to the last digit or two: 2^k times a polynomial on [-log(2)/2, log(2)/2].
 
-   A library's exp is called for one number at a time; this loop is vectorised. The polynomial is summed in pairs of
-   terms and pairs of pairs (Estrin's scheme): in Horner's scheme, each step would wait for the one before. */
+   A library's exp is called for one number at a time; a loop over this one is vectorised. The polynomial is summed in
+   pairs of terms and pairs of pairs (Estrin's scheme): in Horner's scheme, each step would wait for the one before. */
+static inline double exp_of(double x) {
+    double t = x * LOG2E + TO_WHOLE, k = t - TO_WHOLE;
+    double r = x - k * LN2_HIGH;
+    r = r - k * LN2_LOW;
+    double r2 = r * r, r4 = r2 * r2;
+    double p = (Q[8] * r + Q[7]) * r2 + (Q[6] * r + Q[5]);
+    p = p * r4 + ((Q[4] * r + Q[3]) * r2 + (Q[2] * r + Q[1]));
+    p = p * r4 + ((Q[0] * r + 0.5) * r2 + (r + 1.0));
+    uint64_t bits, exponent;
+    memcpy(&bits, &p, sizeof bits);
+    memcpy(&exponent, &t, sizeof exponent);
+    bits += exponent << 52;  /* add k to the exponent of p */
+    memcpy(&p, &bits, sizeof p);
+    return p;
+}
+
+/* exp of factor x[:n], all <= 0; each result depends on its own x alone. */
 static void exp_in_place(whole n, double *restrict x, double factor) {
     whole small = 0;
 #pragma omp simd reduction(+ : small)
@@ -85,24 +102,24 @@ static void exp_in_place(whole n, double *restrict x, double factor) {
         x[j] *= factor;
         small += !(x[j] >= LEAST);
     }
-    if (small > 0) {
-        for (whole j = 0; j < n; j++) x[j] = exp(x[j]);
-        return;
-    }
+    if (small == 0)
+        for (whole j = 0; j < n; j++) x[j] = exp_of(x[j]);
+    else
+        for (whole j = 0; j < n; j++) x[j] = x[j] >= LEAST ? exp_of(x[j]) : exp(x[j]);
+}
+
+/* exp(-s) times a polynomial in s, for the n <= COLUMNS numbers s >= 0 in x. */
+static void exp_and_polynomial_in_place(whole n, double *restrict x, const double *coefficients, whole degrees) {
+    double s[COLUMNS], p[COLUMNS];
     for (whole j = 0; j < n; j++) {
-        double t = x[j] * LOG2E + TO_WHOLE, k = t - TO_WHOLE;
-        double r = x[j] - k * LN2_HIGH;
-        r = r - k * LN2_LOW;
-        double r2 = r * r, r4 = r2 * r2;
-        double p = (Q[8] * r + Q[7]) * r2 + (Q[6] * r + Q[5]);
-        p = p * r4 + ((Q[4] * r + Q[3]) * r2 + (Q[2] * r + Q[1]));
-        p = p * r4 + ((Q[0] * r + 0.5) * r2 + (r + 1.0));
-        uint64_t bits, exponent;
-        memcpy(&bits, &p, sizeof bits);
-        memcpy(&exponent, &t, sizeof exponent);
-        bits += exponent << 52;  /* add k to the exponent of p */
-        memcpy(&x[j], &bits, sizeof bits);
+        s[j] = x[j] < MOST ? x[j] : MOST;
+        x[j] = -s[j];
+        p[j] = coefficients[degrees - 1];
     }
+    exp_in_place(n, x, 1);
+    for (whole degree = degrees - 2; degree >= 0; degree--)
+        for (whole j = 0; j < n; j++) p[j] = p[j] * s[j] + coefficients[degree];
+    for (whole j = 0; j < n; j++) x[j] *= p[j];
 }
 
 /* Replace the angles in the left half of each row by their cosines, and fill its right half with their sines.
@@ -180,18 +197,8 @@ static void exp_of_distances_to_one(const double *restrict point, const struct r
         exp_in_place(columns, x, k->factor);
         return;
     }
-    double s[COLUMNS];
-    for (whole j = 0; j < columns; j++) {
-        double distance = -k->factor * sqrt(x[j]);
-        s[j] = distance < MOST ? distance : MOST;
-        x[j] = -s[j];
-    }
-    exp_in_place(columns, x, 1);
-    for (whole j = 0; j < columns; j++) {
-        double p = 0;
-        for (whole degree = k->degrees - 1; degree >= 0; degree--) p = p * s[j] + k->coefficients[degree];
-        x[j] *= p;
-    }
+    for (whole j = 0; j < columns; j++) x[j] = -k->factor * sqrt(x[j]);
+    exp_and_polynomial_in_place(columns, x, k->coefficients, k->degrees);
 }
 
 /* The rows from first to last of the matrix K (of m columns) between the points X and Z. For a symmetric matrix, only
@@ -216,10 +223,12 @@ EXPORTED void exp_of_distances(const double *X, const double *Z_T, whole d, whol
     }
 }
 
-/* Store exp of G + a_i + b_j in K (of m columns), where G has the products of the rows of K from `top` on; all are <= 0
-   up to rounding. For a symmetric matrix, G has the columns from `top` on, and is also stored transposed. */
-EXPORTED void exp_of_products(double *G, whole rows, whole columns, const double *a, const double *b, double *K,
-                              whole m, whole top, bool symmetric) {
+/* Store exp of scale G + a_i + b_j in K (of m columns), where G has the products of the rows of K from `top` on; all
+   these numbers are <= 0 up to rounding. With coefficients, they are -s^2, and exp(-s) times the polynomial in s is
+   stored. For a symmetric matrix, G has the columns from `top` on, and is also stored transposed. */
+EXPORTED void exp_of_products(double *G, whole rows, whole columns, double scale, const double *a, const double *b,
+                              double *K, whole m, whole top, bool symmetric, const double *coefficients,
+                              whole degrees) {
     whole left = symmetric ? top : 0;
     for (whole first = 0; first < columns; first += COLUMNS) {
         whole some = least(COLUMNS, columns - first);
@@ -227,11 +236,15 @@ EXPORTED void exp_of_products(double *G, whole rows, whole columns, const double
             double *restrict x = G + i * columns + first, a_i = a[top + i];
             const double *restrict b_j = b + left + first;
             for (whole j = 0; j < some; j++) {
-                double total = x[j] + (a_i + b_j[j]);
+                double total = scale * x[j] + (a_i + b_j[j]);
                 x[j] = total < 0 ? total : 0;
             }
             if (symmetric && first <= i && i < first + some) x[i - first] = 0;
-            exp_in_place(some, x, 1);
+            if (degrees == 0) exp_in_place(some, x, 1);
+            else {
+                for (whole j = 0; j < some; j++) x[j] = sqrt(-x[j]);
+                exp_and_polynomial_in_place(some, x, coefficients, degrees);
+            }
             memmove(K + (top + i) * m + left + first, x, some * sizeof *x);  /* K may be G */
         }
         for (whole j = first; symmetric && j < first + some; j++)
@@ -252,6 +265,19 @@ EXPORTED void insert_largest(const double *S, whole rows, whole columns, const d
             best[k] = s, where[k] = start + j;
             smallest = best[places - 1];
         }
+    }
+}
+
+/* Add to the rows of K (of m columns) from first to last those of the product of two sparse matrices: the first is given
+   by rows, and the second by the entries of each of its rows as well. */
+EXPORTED void add_sparse_product(double *K, whole m, whole first, whole last, const int32_t *starts,
+                                 const int32_t *columns, const double *values, const int32_t *row_starts,
+                                 const int32_t *places, const double *weights) {
+    for (whole i = first; i < last; i++) {
+        double *restrict row = K + i * m;
+        for (int32_t e = starts[i]; e < starts[i + 1]; e++)
+            for (int32_t f = row_starts[columns[e]]; f < row_starts[columns[e] + 1]; f++)
+                row[places[f]] += values[e] * weights[f];
     }
 }
 
@@ -329,6 +355,20 @@ EXPORTED double between(double *x, whole n, whole k) {
     double below = -INFINITY;
     for (whole i = 0; i < k; i++) below = max(below, x[i]);
     return (below + x[k]) / 2;
+}
+
+/* Whether all entries of these rows of K, on the diagonal and right of it, are finite and at most `slack` from their
+   mirror images. */
+EXPORTED bool rows_are_symmetric(const double *K, whole n, whole first, whole last, double slack) {
+    for (whole top = first; top < last; top += ROWS)
+        for (whole left = top; left < n; left += ROWS) {
+            whole apart = 0;
+            for (whole i = top; i < least(top + ROWS, last); i++)
+                for (whole j = left; j < least(left + ROWS, n); j++)
+                    apart += !(fabs(K[i * n + j] - K[j * n + i]) <= slack);
+            if (apart > 0) return false;
+        }
+    return true;
 }
 
 /* A copy of these rows and columns of K (of m columns). */

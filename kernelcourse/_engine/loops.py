@@ -33,9 +33,9 @@ def _rows_of(kind: Any) -> Any:
     return ndpointer(kind, flags="C_CONTIGUOUS")
 
 
-# The arguments of the functions below, a letter for each: an array of (A) doubles, (I)ndices, (T)ruth values or (R)
-# numbers of either precision; a (w)hole number, a (d)ouble, a (b)ool; (-) nothing.
-LETTERS = {"A": _rows_of(float), "I": _rows_of(np.intp), "T": _rows_of(bool)}
+# The arguments of the functions below, a letter for each: an array of (A) doubles, (I)ndices, (S)hort indices, (T)ruth
+# values or (R) numbers of either precision; a (w)hole number, a (d)ouble, a (b)ool; (-) nothing.
+LETTERS = {"A": _rows_of(float), "I": _rows_of(np.intp), "S": _rows_of(np.int32), "T": _rows_of(bool)}
 LETTERS |= {"w": ctypes.c_ssize_t, "d": ctypes.c_double, "b": ctypes.c_bool, "-": None}
 _LIBRARY = _library()
 
@@ -56,13 +56,15 @@ def _of_kind(name: str, takes: str, gives: str = "-") -> dict[Any, Any]:
 _waves = _c("waves_in_place", "Awwd")
 _distances = _c("exp_of_distances", "AAwwwwAbbdAw")
 _weighted = _c("weighted_exp_of_distances", "AAwwwwAwAbd")
-_products = _c("exp_of_products", "AwwAAAwwb")
+_products = _c("exp_of_products", "AwwdAAAwwbAw")
 _insert = _c("insert_largest", "AwwAwAIw")
+_sparse = _c("add_sparse_product", "AwwwSSASSA")
 _perceptron = _c("perceptron_epoch", "AwAIwIA", "w")
 _logistic = _c("logistic_sgd", "AwAIwddAA")
 _svm = _c("svm_sgd", "AwAIwdAAA")
 _certificate = _c("gap_and_objective", "wAAdAAAA")
 _between = _c("between", "Aww", "d")
+_symmetric = _c("rows_are_symmetric", "Awwwd", "b")
 _among = _c("among", "AwIwA")
 _descend = _of_kind("descend", "RwIwRTAAAAAAwdb", "w")
 _problems = _of_kind("small_problems", "RwAwwbdIAIwwdbdIAA", "b")
@@ -86,12 +88,19 @@ def weighted_exp_of_distances(
     _weighted(X, Z_T, *Z_T.shape, first, last, weights, len(weights), sums, squared, factor)
 
 
-def exp_of_products(G: Array, a: Array, b: Array, K: Array, top: int, symmetric: bool) -> None:
-    _products(G, *G.shape, a, b, K, K.shape[1], top, symmetric)
+def exp_of_products(
+    G: Array, scale: float, a: Array, b: Array, K: Array, top: int, symmetric: bool, coefficients: Array
+) -> None:
+    _products(G, *G.shape, scale, a, b, K, K.shape[1], top, symmetric, coefficients, len(coefficients))
 
 
 def insert_largest(S: Array, half: Array, start: int, best: Array, where: Indices) -> None:
     _insert(S, *S.shape, half, start, best, where, best.shape[1])
+
+
+def add_sparse_product(K: Array, first: int, last: int, A: Any, B: Any) -> None:
+    """Both are scipy's sparse matrices in compressed rows."""
+    _sparse(K, K.shape[1], first, last, A.indptr, A.indices, A.data, B.indptr, B.indices, B.data)
 
 
 def perceptron_epoch(K: Array, y: Array, order: Indices, alpha: Indices, f: Array) -> int:
@@ -114,6 +123,10 @@ def gap_and_objective(y: Array, f: Array, b: float, lo: Array, hi: Array, c: Arr
 
 def between(x: Array, k: int) -> float:
     return _between(x, len(x), k)
+
+
+def rows_are_symmetric(K: Array, first: int, last: int, slack: float) -> bool:
+    return _symmetric(K, len(K), first, last, slack)
 
 
 def among(K: Array, chosen: Indices) -> Array:
