@@ -23,7 +23,8 @@ from . import threads as fast
 
 ROWS, COLUMNS = 256, 256  # of a tile: 512 kB
 TILE = ROWS * COLUMNS
-SLAB_ROWS = 64  # multiplied together; they stay in the processor's cache for the exponentials
+WHOLE = 2**20  # entries: a matrix of up to 8 MB is one product
+SLAB_ROWS = 64  # of a larger one, multiplied together; they stay in the processor's cache for the exponentials
 ENTRIES = 2**17  # computed by a thread at a time in a compiled loop: 1 MB, which the loop cuts into tiles
 MOST_COLUMNS = 32  # with more, one matrix product is faster than the differences of all pairs
 WORTH_TILES = 2**12  # entries; with fewer, the formula itself is as fast, unless there are many columns
@@ -73,7 +74,10 @@ def radial(kernel: Radial, X: Array, Z: Array) -> Array:
     if not _suit_distances(X, Z):
         return NotImplemented
     if type(kernel) is Matern and kernel.nu % 1 == 0.5:
-        factor, coefficients = -float(np.sqrt(2 * kernel.nu)) / max(kernel.length, 1e-300), np.array(kernel._coefficients)
+        factor, coefficients = (
+            -float(np.sqrt(2 * kernel.nu)) / max(kernel.length, 1e-300),
+            np.array(kernel._coefficients),
+        )
         if (loops := loops_for(X, Z)) is not None:
             K = np.empty((len(X), len(Z)))
             by_rows(loops.exp_of_distances, X, Z, K, Z is X, True, factor, coefficients)
@@ -203,7 +207,7 @@ def _exp_of_products(
     if (terms := _three_terms(X, Z, factor)) is None:
         return NotImplemented
     (A, B, a, b), n, m, scale = terms, len(X), len(Z), -2 * factor
-    if loops is None or n * m <= fast.SLAB:  # one product: for a symmetric matrix, BLAS computes half of it
+    if loops is None or n * m <= WHOLE:  # one product: for a symmetric matrix, BLAS computes half of it
         K = A @ B.T
         if loops is None:
             _exp_in_place(K, scale, a, b)

@@ -62,6 +62,12 @@ def is_symmetric():
             wrong[i, j] += by * K[0, 0]
             yield (wrong,), {}
             yield (wrong, 1e-6 * K[0, 0]), {}
+        for bad in (np.nan, np.inf):  # on the diagonal, and in two places that mirror each other
+            for i in (0, len(K) - 1):
+                wrong = K.copy()
+                wrong[i, -1] = wrong[-1, i] = bad
+                yield (wrong,), {}
+                yield (wrong, np.inf), {}
 
 
 # ---------------------------------------------------------------- systems

@@ -44,6 +44,10 @@ def pairs():
     for A in (X[::2], X[::-1, ::-2], np.asfortranarray(X), frozen, X.astype(">f8"), 1e8 + X, 1e-9 * X, X.round()):
         yield A, A
         yield A, Z[:, : A.shape[1]]
+    wide = rng.normal(size=(70, 40)) / 7
+    for A in (np.vstack([wide, wide[:5]]), 1e8 + wide, 1e-9 * wide):
+        yield A, A
+        yield A, wide[:33]
     twice = np.vstack([X, X, X[:5]])
     yield twice, twice
     yield twice, X
@@ -74,8 +78,9 @@ def texts():
     rng = np.random.default_rng(2)
     words = [f"w{i}" for i in range(400)]
     several = [" ".join(rng.choice(words, size=size)) for size in rng.integers(0, 60, size=90)]
+    alike = [f"{text} some words that all of them have" for text in several]
     for k in (BagOfWords(), BagOfWords(vocabulary=words[:5]), TfIdf.fit(several), Spectrum(2)):
-        for documents in (several, several[:1], ["", ""], several[:3] * 2, ["w1 " * 4999, "w1 " * 4997]):
+        for documents in (several, alike, several[:1], ["", ""], several[:3] * 2, ["w1 " * 4999, "w1 " * 4997]):
             P = k.prepare(documents)
             yield (k, P, P), {}
             yield (k, P, k.prepare(several[40:70])), {}
@@ -116,7 +121,12 @@ CASES = {
     "Gaussian.formula": formula(*map(Gaussian, (0.7, 1e-200, 1e-3, 1e3, 1e200))),
     "Laplacian.formula": formula(*map(Laplacian, (1.5, 1e-310, 1e-3, 1e3, 1e300))),
     "Radial.formula": formula(
-        Matern(0.8, nu=0.5), Matern(1e-300, nu=0.5), Matern(1.0, nu=2.5), RationalQuadratic(1.0, alpha=1e5), Triangle()
+        Matern(0.8, nu=0.5),
+        Matern(1e-300, nu=0.5),
+        Matern(1.0, nu=2.5),
+        Matern(1e-3, nu=1.5),
+        RationalQuadratic(1.0, alpha=1e5),
+        Triangle(),
     ),
     "Polynomial.formula": formula(Polynomial(1), Polynomial(2), Polynomial(3, offset=0.0), Polynomial(5, offset=1e-3)),
     "Power.value": powers,

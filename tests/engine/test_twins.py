@@ -40,7 +40,7 @@ def loops_for_any_processor():
     return module
 
 
-WAYS = ("compiled", "compiled for any processor", "not compiled", "small tiles")
+WAYS = ("compiled", "compiled for any processor", "compiled, in slabs", "not compiled", "small tiles")
 
 
 @contextmanager
@@ -50,10 +50,10 @@ def going(way):
         patch.setenv("KERNELCOURSE_FAST", "1" if way.startswith("compiled") else "0")
         if way == "compiled for any processor":
             patch.setattr(threads, "_loops", loops_for_any_processor)
-        if way == "small tiles":
+        if way in ("compiled, in slabs", "small tiles"):
             patch.setenv("OPENBLAS_NUM_THREADS", "2")
             patch.setattr(threads, "WORTH_A_THREAD", 0)
-            for name, value in {"ROWS": 7, "COLUMNS": 20}.items():
+            for name, value in {"ROWS": 7, "COLUMNS": 20, "WHOLE": 0, "SLAB_ROWS": 5}.items():
                 patch.setattr(gram, name, value)
         yield
 
