@@ -53,7 +53,7 @@ def _whitened(features: Any, P: Any, kind: Any) -> tuple[Array, Any, Any]:
             L = cholesky(L)
         whitened, unwhitened = partial(triangular_solve, L), partial(triangular_solve, L, transposed=True)  # type: ignore[assignment]
     Psi = np.empty((len(P), features.m), dtype=kind)
-    for rows in slices(len(P), max(64, 2**17 // features.m)):
+    for rows in slices(len(P), max(64, 2**19 // features.m)):
         with np.errstate(over="raise"):
             Psi[rows] = whitened(features.rows(P[rows]).T).T
     return Psi, whitened, unwhitened

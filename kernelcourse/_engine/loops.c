@@ -333,6 +333,14 @@ EXPORTED void gap_and_objective(whole n, const double *y, const double *f, doubl
     found[0] = gap + fabs(b * total), found[1] = max(0, square) / 2 + losses, found[2] = square;
 }
 
+/* The factor that takes all points out of the margin, if they are nearly out and it takes no coefficient beyond C; else
+   1. For a large C, what a slightly smaller margin costs in the penalty is far less than the losses inside the margin. */
+static double to_the_margin(whole n, const double *y, const double *f, double b, const double *c, double C) {
+    double smallest = INFINITY, largest = 0;
+    for (whole k = 0; k < n; k++) smallest = min(smallest, y[k] * (f[k] + b)), largest = max(largest, fabs(c[k]));
+    return 0.5 < smallest && smallest < 1 && largest <= C * smallest ? 1 / smallest : 1;
+}
+
 /* The mean of entries k and k + 1 of x in ascending order; x is reordered (Hoare's selection). */
 EXPORTED double between(double *x, whole n, whole k) {
     whole left = 0, right = n - 1;

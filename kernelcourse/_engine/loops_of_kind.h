@@ -161,8 +161,9 @@ static whole OF_KIND(descend_part)(const struct OF_KIND(dual) *dual, const whole
             whole i = kept[k];
             rows[k] = source->rows[i];
             diag[k] = dual->diag[i], lo[k] = dual->lo[i], hi[k] = dual->hi[i], c[k] = dual->c[i], r[k] = dual->r[i];
-            for (whole j = 0; j < d; j++) points[j * m + k] = source->kernel.Z_T[j * n + i];
         }
+        for (whole j = 0; j < d; j++)
+            for (whole k = 0; k < m; k++) points[j * m + k] = source->kernel.Z_T[j * n + kept[k]];
         struct OF_KIND(dual) inner = *dual;
         inner.source.rows = rows, inner.source.n = m, inner.source.part = part, inner.source.there = there;
         inner.source.kernel.Z_T = points, inner.source.kernel.m = m;
@@ -232,8 +233,9 @@ static bool OF_KIND(small_problem)(const REAL *K, whole m, const struct radial *
             diag[k] = m == 0 ? 1 : max(K[rows[k] * m + rows[k]], 1e-200);
             r[k] = y[k];
             plus += y[k] > 0;
-            for (whole j = 0; j < d; j++) points[j * n + k] = kernel->Z_T[j * kernel->m + rows[k]];
         }
+        for (whole j = 0; j < d; j++)
+            for (whole k = 0; k < n; k++) points[j * n + k] = kernel->Z_T[j * kernel->m + rows[k]];
         struct OF_KIND(dual) dual = {.source = {K, m, rows, n, part, there, *kernel, point, exact}, .diag = diag,
                                      .lo = lo, .hi = hi, .c = c, .r = r, .space = space, .offset = offset};
         dual.source.kernel.Z_T = points, dual.source.kernel.m = n;
@@ -245,10 +247,15 @@ static bool OF_KIND(small_problem)(const REAL *K, whole m, const struct radial *
                 memcpy(f, r, n * sizeof *f);
                 b = between(f, n, plus - 1);
             }
-            double numbers_found[3];
             for (whole k = 0; k < n; k++) f[k] = y[k] - r[k];
-            gap_and_objective(n, y, f, b, lo, hi, c, numbers_found);
-            objective = numbers_found[1], reached = numbers_found[0] / objective;
+            double sizes[3], s = to_the_margin(n, y, f, b, c, C);
+            gap_and_objective(n, y, f, b, lo, hi, c, sizes);
+            if (s > 1 && sizes[0] > gap * sizes[1]) {
+                for (whole k = 0; k < n; k++) f[k] *= s, space[k] = s * c[k];
+                gap_and_objective(n, y, f, s * b, lo, hi, space, sizes);
+                if (sizes[0] <= gap * sizes[1]) b *= s, memcpy(c, space, n * sizeof *c);
+            }
+            objective = sizes[1], reached = sizes[0] / objective;
             if (reached <= gap || steps >= most || tol < 1e-12) break;
             tol *= min(0.5, max(0.02, 0.5 * gap / reached));
         }

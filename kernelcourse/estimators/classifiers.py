@@ -301,11 +301,11 @@ class KernelSVM(Classifier):
         codes = self._encode(y, len(P))
         problems, lam = self._svm_problems(codes), real(self.lam, "lam", above=0)
         fits = svms_on_points(self.kernel_, P, problems, lam, offset=offset, gap=self.gap)
-        columns = np.zeros((len(fits), len(P)))
+        columns, b = np.zeros((len(fits), len(P))), np.array([f.b for f in fits])
         for column, fit, (rows, signs) in zip(columns, fits, problems, strict=True):
             column[rows] = fit.alpha * signs
-        self.c_ = side_by_side(list(columns))
-        self.b_ = side_by_side([np.array([f.b]) for f in fits])[0] + constant_of(self.c_, offset)
+        self.c_ = columns[0] if len(fits) == 1 else columns.T
+        self.b_ = (b[0] if len(fits) == 1 else b) + constant_of(self.c_, offset)
         self.gap_ = [f.gap for f in fits]
         support = [rows[f.support] for f, (rows, _) in zip(fits, problems, strict=True)]
         self.support_ = np.unique(np.concatenate(support))
