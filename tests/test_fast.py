@@ -45,6 +45,8 @@ from kernelcourse import (
     mean_squared_error,
     nearest,
     predict,
+    svm_dual_objective,
+    svm_objective,
     svm_sgd,
 )
 from kernelcourse._engine import blocks, svm
@@ -431,23 +433,29 @@ def test_stochastic_steps_are_those_by_the_book(way):
 @pytest.mark.parametrize("kind", [float, np.float32])
 @pytest.mark.parametrize("n", [5, 40, 90])
 def test_compiled_steps_of_the_svm_are_the_plain_ones(n, kind, offset):
-    """With the whole matrix, and with rows that are copied from another order of the points when they are needed."""
+    """With the whole matrix, and with rows that are copied from another order of the points when they are needed.
+
+    One step along a pair from points drawn at random, and one along a single coefficient. More pairs would be decided
+    by rounding: a step along a pair often leaves both residuals equal, and then either is the largest.
+    """
     part, every, none = K[:n, :n].astype(kind), np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
-    backwards, loops = np.arange(len(K))[::-1][:n].copy(), fast._loops()
+    backwards, loops, rng = np.arange(len(K))[::-1][:n].copy(), fast._loops(), np.random.default_rng(n)
     dual = svm.Dual(part.astype(float), y[:n], np.minimum(0.0, y[:n]), np.maximum(0.0, y[:n]), np.ones(n), offset)
     sources = (part, np.arange(n), part, every), (K[::-1, ::-1].astype(kind), backwards, 0 * part, none)
-    runs = []
-    for source in (None, *sources):
-        c, r = np.zeros(n), y[:n].copy()
-        numbers = c, r, 3 * n // 2, 0.0
-        if source is None:
-            runs.append((svm._descend(dual, None, *numbers), c, r))
-        else:
-            runs.append((loops.descend(*source, dual.diag, dual.lo, dual.hi, *numbers, offset), c, r))
-    for taken, c, r in runs[1:]:
-        assert taken == runs[0][0] > 0
-        np.testing.assert_allclose(c, runs[0][1], atol=1e-10)
-        np.testing.assert_allclose(r, runs[0][2], atol=1e-10)
+    steps = 1 if offset else 2
+    for c in np.clip(rng.normal(scale=0.7, size=(20, n)), dual.lo, dual.hi):
+        runs = []
+        for source in (None, *sources):
+            own, r = c.copy(), y[:n] - dual.K @ c
+            if source is None:
+                runs.append((svm._descend(dual, None, own, r, steps, 0.0), own, r))
+            else:
+                taken = loops.descend(*source, dual.diag, dual.lo, dual.hi, own, r, steps, 0.0, offset)
+                runs.append((taken, own, r))
+        for run in runs:
+            for found, plain in zip(run, runs[0], strict=True):
+                np.testing.assert_allclose(found, plain, atol=1e-10)
+        assert runs[0][0] == steps and (runs[0][1] != c).any()
     assert 1 < none.sum() <= n  # only rows that a step needs are copied
 
 
@@ -457,6 +465,21 @@ def test_compiled_steps_stop_where_nothing_is_left_to_gain(offset):
     bounds = np.ones(2), np.zeros(2), np.ones(2)
     assert fast._loops().descend(*whole, *bounds, c, np.array([0.5, 0.5]), 10, 0.0, offset) == 0
     assert (c == 1).all()
+
+
+@pytest.mark.parametrize("offset", ["none", "free"])
+def test_an_svm_on_separable_points_with_a_large_C_stops_when_the_margin_is_nearly_right(offset):
+    """The losses just inside the margin weigh C each. A scale removes them, and the gap holds for the result."""
+    X = np.random.default_rng(3).normal(size=(400, 3))
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
+    K, C = Gaussian(1.0)(X), 1e6
+    lam = lam_from_C(C, n=len(X))
+    (fit,) = svm.solve_each(K, [(np.arange(len(X)), y)], lam, offset=offset == "free", gap=1e-4)
+    f = K @ (fit.alpha * y) + fit.b
+    assert (y * f >= 1 - 1e-12).all() and fit.alpha.max() <= C
+    objective = svm_objective(fit.alpha, K, y, lam=lam, b=fit.b)
+    assert objective - svm_dual_objective(fit.alpha, K, y, lam=lam) <= 1.0001e-4 * objective
+    assert fit.objective == pytest.approx(objective)
 
 
 def polynomials_in_the_source():

@@ -139,7 +139,7 @@ def required(name):
 # ------------------------------------------------------------------------------------------------------- imports
 
 PROGRAMS = [path for folder in ("book", "book/lite", "book/notebook") for path in (ROOT / folder).glob("*.py")]
-OURS = {"kernelcourse", "tests", "environment", *(path.stem for path in PROGRAMS), "coursebook"}
+OURS = {"kernelcourse", "tests", "environment", "hatch_build", *(path.stem for path in PROGRAMS), "coursebook"}
 FILES = [path for folder in ("kernelcourse", "book", "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
 
 

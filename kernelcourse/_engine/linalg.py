@@ -23,7 +23,7 @@ def is_symmetric(K: Array, slack: float = 0.0) -> bool:
     """One tile at a time, right of the diagonal: half the comparisons, and no second matrix."""
     if K.size < STRIP**2 and not always():
         return NotImplemented
-    loops, apart = compiled(K.size) if K.flags.forc else None, []
+    loops, apart = compiled(K.size) if K.flags.forc else None, list[slice]()
     A = K if K.flags.c_contiguous else K.T
 
     def compare(rows: slice) -> None:
