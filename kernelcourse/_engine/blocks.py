@@ -99,7 +99,7 @@ def _among_all(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
                 decide(own[close], (np.cumsum(close) - 1)[i[close[i]]], j[close[i]])
 
     slabs = threads.slabs(len(X), len(Z), PAIRS if loops is None else threads.SLAB)
-    threads.in_threads(work, slabs, len(X) * len(Z), products=True)
+    threads.in_threads(work, slabs, len(X) * len(Z), products=X.shape[1])
     return nearest[:, :kappa]
 
 
@@ -121,8 +121,8 @@ def sum_over_blocks(
     add: Callable[..., None], shapes: blocks.Shapes, features: Any, P: Any, y: Any, *, memory: int = blocks.MEMORY
 ) -> list[Any]:
     """Each thread takes a share of the rows; `memory` is the limit for all threads together."""
-    count = max(threads.workers(), 2 * always())
-    if count < 2 or len(list(row_blocks(len(P), features.m, memory=memory))) < 2:
+    several = len(list(row_blocks(len(P), features.m, memory=memory))) > 1
+    if not several or (count := max(threads.workers(), 2 * always())) < 2:
         return NotImplemented
     each = max(min(memory, 4 * CACHE) // count, blocks.row_bytes(features.m))  # a fourth is for the block itself
     one = partial(blocks.sum_over_blocks.plain, memory=each)  # type: ignore[attr-defined]

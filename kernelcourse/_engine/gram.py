@@ -24,7 +24,7 @@ from . import threads as fast
 ROWS, COLUMNS = 256, 256  # of a tile: 512 kB
 TILE = ROWS * COLUMNS
 WHOLE = 2**20  # entries: a matrix of up to 8 MB is one product
-SLAB_ROWS = 64  # of a larger one, multiplied together; they stay in the processor's cache for the exponentials
+SLAB_ROWS = 128  # of a larger one, multiplied together; they stay in the processor's cache for the exponentials
 ENTRIES = 2**17  # computed by a thread at a time in a compiled loop: 1 MB, which the loop cuts into tiles
 MOST_COLUMNS = 32  # with more, one matrix product is faster than the differences of all pairs
 WORTH_TILES = 2**12  # entries; with fewer, the formula itself is as fast, unless there are many columns
@@ -101,7 +101,7 @@ def polynomial(kernel: Polynomial, X: Array, Z: Array) -> Array:
     def values(rows: slice, columns: slice) -> Array:
         return integer_power(X[rows] @ Z_T[:, columns] + kernel.offset, kernel.degree)
 
-    return _filled(X, Z, values)
+    return _filled(X, Z, values, products=X.shape[1])
 
 
 @accelerates(Power.value)
@@ -217,16 +217,13 @@ def _exp_of_products(
             np.fill_diagonal(K, 1)
         return K if weights is None else K @ weights
     K, symmetric = np.empty((n, m) if weights is None else (n, *weights.shape[1:])), Z is X and weights is None
-
-    def work(rows: slice) -> None:
+    for rows in slices(n, SLAB_ROWS):
         G = A[rows] @ B[rows.start if symmetric else 0 :].T
         if weights is None:
             loops.exp_of_products(G, scale, a, b, K, rows.start, symmetric, coefficients)
         else:
             loops.exp_of_products(G, scale, a[rows], b, G, 0, False, coefficients)
             K[rows] = G @ weights
-
-    fast.in_threads(work, slices(n, SLAB_ROWS), n * m, products=True)
     return K
 
 
@@ -274,7 +271,7 @@ def _distances(X: Array, Z: Array, metric: str, profile: Profile) -> Tiles:
     return values
 
 
-def _filled(X: Array, Z: Array, tiles: Tiles) -> Array:
+def _filled(X: Array, Z: Array, tiles: Tiles, products: int = 0) -> Array:
     """The matrix, its tiles computed in threads; where Z is X, each tile is also stored transposed."""
     n, m, symmetric = len(X), len(Z), Z is X
     K = np.empty((n, m))
@@ -287,7 +284,7 @@ def _filled(X: Array, Z: Array, tiles: Tiles) -> Array:
             elif symmetric:
                 K[part, rows] = values.T
 
-    fast.in_threads(work, slices(n, ROWS), n * m, products=True)
+    fast.in_threads(work, slices(n, ROWS), n * m * (1 + X.shape[1] // 8), products=products)
     return K
 
 

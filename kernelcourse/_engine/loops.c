@@ -22,6 +22,7 @@
 typedef intptr_t whole; /* numpy's intp */
 
 enum { ROWS = 32, COLUMNS = 256 };  /* a tile of the Gram matrix: 64 kB, so that it stays in the processor's cache */
+enum { SIDE = 64 };  /* of a tile that is compared with its mirror image: 32 kB */
 enum { LANES = 32, SUMS = 8 };  /* numbers compared or added at a time: compilers vectorise only a fixed number */
 enum { FEW = 500 };  /* coefficients whose part of K fits into the cache: none of them is left out */
 
@@ -368,12 +369,16 @@ EXPORTED double between(double *x, whole n, whole k) {
 /* Whether all entries of these rows of K, on the diagonal and right of it, are finite and at most `slack` from their
    mirror images. */
 EXPORTED bool rows_are_symmetric(const double *K, whole n, whole first, whole last, double slack) {
-    for (whole top = first; top < last; top += ROWS)
-        for (whole left = top; left < n; left += ROWS) {
-            whole apart = 0;
-            for (whole i = top; i < least(top + ROWS, last); i++)
-                for (whole j = left; j < least(left + ROWS, n); j++)
-                    apart += !(fabs(K[i * n + j] - K[j * n + i]) <= slack);
+    double mirrored[SIDE][SIDE];  /* memory is read along rows: down columns, it is read at half the speed */
+    for (whole top = first; top < last; top += SIDE)
+        for (whole left = top; left < n; left += SIDE) {
+            whole apart = 0, rows = least(SIDE, last - top), columns = least(SIDE, n - left);
+            for (whole j = 0; j < columns; j++)
+                for (whole i = 0; i < rows; i++) mirrored[i][j] = K[(left + j) * n + top + i];
+            for (whole i = 0; i < rows; i++) {
+                const double *restrict x = K + (top + i) * n + left, *restrict mirror = mirrored[i];
+                for (whole j = 0; j < columns; j++) apart += !(fabs(x[j] - mirror[j]) <= slack);
+            }
             if (apart > 0) return false;
         }
     return true;

@@ -105,7 +105,9 @@ def _by_steps(
     def work(part: slice) -> None:
         loops.small_problems(*source, rows, y, starts, part.start, part.stop, C, offset, gap, limits, c, found)
 
-    in_threads(work, [slice(a, b) for a, b in pairwise(shares.tolist()) if a < b], STEPS * len(y))
+    in_threads(
+        work, [slice(a, b) for a, b in pairwise(shares.tolist()) if a < b], sum(len(y) ** 2 for _, y in problems)
+    )
     alpha = np.abs(c)
     support = np.flatnonzero(alpha > np.repeat(1e-8 * np.maximum.reduceat(alpha, starts[:-1]), np.diff(starts)))
     parts = [_cut(support, starts), _cut(support[alpha[support] < (1 - 1e-8) * C], starts)]
