@@ -525,15 +525,21 @@ def test_a_compiled_certificate_is_the_plain_one(rng):
     assert found == pytest.approx((point.gap * point.objective, point.objective, c @ K @ c), rel=1e-12)
 
 
-def test_coordinate_descent_reaches_the_dual_solution(rng):
-    Psi, order, alpha, w = rng.normal(size=(20, 4)), np.arange(20), np.zeros(20), np.zeros(4)
-    labels = np.where(Psi[:, 0] + rng.normal(size=20) > 0, 1.0, -1.0)
-    for _ in range(500):
-        fast.compiled(1e9).dual_coordinate_descent(Psi, (Psi**2).sum(axis=1), labels, 2.0, order, alpha, w)
-    fit = kernel_svm(Psi @ Psi.T, labels, lam=lam_from_C(2.0, n=20), gap=1e-12)
-    assert 0 < len(fit.margin_support) < len(fit.support) < 20
+@pytest.mark.parametrize("kind", [float, np.float32])
+def test_coordinate_descent_reaches_the_dual_solution(rng, kind):
+    Psi, alpha, w = rng.normal(size=(200, 4)).astype(kind), np.zeros(200), np.zeros(4)
+    labels, squares = np.where(Psi[:, 0] + rng.normal(size=200) > 0, 1.0, -1.0), (Psi.astype(float) ** 2).sum(axis=1)
+    descend = fast.compiled(1e9).coordinate_descent
+    passes, gap, objective = descend(Psi, squares, labels, 2.0, 1e-9, 10_000, alpha, w)
+    fit = kernel_svm(Psi @ Psi.T.astype(float), labels, lam=lam_from_C(2.0, n=200), gap=1e-12)
+    assert 0 < len(fit.margin_support) < len(fit.support) < 200
     np.testing.assert_allclose(w, Psi.T @ (alpha * labels), atol=1e-9)
-    np.testing.assert_allclose(alpha, fit.alpha, atol=1e-6)
+    np.testing.assert_allclose(w, Psi.T @ (fit.alpha * labels), atol=1e-3)
+    assert objective / (2.0 * 200) == pytest.approx(fit.objective, rel=2e-9)
+    losses = np.maximum(0, 1 - labels * (Psi @ w))
+    assert objective == pytest.approx(w @ w / 2 + 2.0 * losses.sum(), rel=1e-12)
+    assert gap == pytest.approx((w @ w + 2.0 * losses.sum() - alpha.sum()) / objective, abs=1e-11) and gap <= 1e-9
+    assert passes < 10_000 and descend(Psi, squares, labels, 2.0, 1e-9, 20, 0 * alpha, 0 * w)[0] == 20
 
 
 @pytest.mark.parametrize("offset", [False, True])

@@ -178,7 +178,7 @@ def test_the_draw_is_spread_over_the_modules_and_always_the_same():
 
 def test_what_happens_on_import_belongs_to_all_tests_of_the_module():
     on_import = {mutant.before: mutant.on_import for mutant in draw(["kernelcourse/_engine/threads.py"], 10**4, "13")}
-    assert on_import["SLAB = 2 ** 20"] and on_import["WORTH_A_THREAD = 2 ** 18"]
+    assert on_import["SLAB = 2 ** 20"] and on_import["WORTH_A_THREAD = 2 ** 21"]
     assert not on_import["return _loops()"]
 
 

@@ -18,28 +18,27 @@ from ..scaling.maps import FourierFeatures
 from ..scaling.models import NewtonFit, feature_logistic, feature_svm
 from ..seam import accelerates
 from ..validation import Array, slices, warn
-from .threads import Loops, compiled, one_thread, side_by_side
+from .threads import Loops, compiled, in_threads, one_thread
 
 GAP = 1e-4  # the support vector machine's relative gap, below the error of the definition's rounded hinge
-EPOCHS, LOOK = 400, 10  # most passes of coordinate descent, and passes between computations of the gap
+EPOCHS, USUAL = 1000, 20  # most passes of coordinate descent over all points, and a usual number
 TOL, ROUNDS = 1e-10, 100  # as in `feature_logistic`
+WORTH_A_LIMIT = 2**17  # numbers; for fewer, the first search for the BLAS libraries takes longer than the job
 WAVE = 16  # elementary steps that take as long as numpy's sine of one number
 NEAR = 1e-6  # promised by a step, as a fraction of the objective, that leaves less than `TOL` to gain
 
 
 @accelerates(estimators.fit_each)
 def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: dict[str, Any]) -> list[Any]:
-    """Fit support vector machines by coordinate descent or by their duals, and several logistic problems together."""
-    n, room = len(X), options["memory"] // 8
-    if is_dask(X) or model.solve not in (feature_logistic, feature_svm) or 3 * n * features.m > room:
+    """Fit support vector machines by coordinate descent, and several logistic problems together."""
+    entries = len(X) * features.m
+    if is_dask(X) or model.solve not in (feature_logistic, feature_svm) or 24 * entries > options["memory"]:
         return NotImplemented
     try:
         if model.solve is feature_logistic:
             return _logistic(features, X, problems, options["ridge"])
-        if (loops := compiled(n * features.m)) is None:
+        if (loops := compiled(entries)) is None:
             return NotImplemented
-        if n < 4 * features.m and n * n <= room:
-            return _dual_svms(features, X, problems, options["lam"])
         return _coordinate_descent(loops, features, X, problems, options)
     except FloatingPointError:  # a feature is too large for single precision
         return NotImplemented
@@ -49,7 +48,7 @@ def _whitened(features: Any, P: Any, kind: Any) -> tuple[Array, Any, Any]:
     r"""Features $\Psi = \Phi L^{-\top}$, whose penalty is the identity; this map, and that of weights back to w."""
     L, whitened, unwhitened = features.penalty(), np.asarray, np.asarray
     if not np.array_equal(L, np.eye(features.m)):  # the identity for random features
-        with one_thread(features.m < 1000):
+        with one_thread(WORTH_A_LIMIT < features.m**2 < 2**20):
             L = cholesky(L)
         whitened, unwhitened = partial(triangular_solve, L), partial(triangular_solve, L, transposed=True)  # type: ignore[assignment]
     Psi = np.empty((len(P), features.m), dtype=kind)
@@ -59,35 +58,23 @@ def _whitened(features: Any, P: Any, kind: Any) -> tuple[Array, Any, Any]:
     return Psi, whitened, unwhitened
 
 
-def _dual_svms(features: Any, X: Any, problems: list[Any], lam: float) -> list[NewtonFit]:
-    r"""Solve from the Gram matrix $\Psi \Psi^\top$, which all problems share."""
-    Psi, _, unwhitened = _whitened(features, features.prepare(X), float)
-    rows = np.arange(len(X))
-    fits = svm.solve_each(Psi @ Psi.T, [(rows, y) for y in problems], lam, offset=False, gap=GAP)
-    weights = [unwhitened(Psi.T @ (fit.alpha * y)) for fit, y in zip(fits, problems, strict=True)]
-    return [NewtonFit(w, 1, fit.objective) for w, fit in zip(weights, fits, strict=True)]
-
-
 def _coordinate_descent(loops: Loops, features: Any, X: Any, problems: list[Any], options: Any) -> list[NewtonFit]:
     """Coordinate descent, several problems at a time; Newton's method solves those that do not converge quickly."""
     Psi, _, unwhitened = _whitened(features, features.prepare(X), np.float32)  # rounded by far less than the gap
     squares = np.maximum(np.einsum("ij,ij->i", Psi, Psi, dtype=float), svm.TINY)
+    n, m, C = *Psi.shape, svm.C_from_lam(options["lam"], n=len(X))
+    fits: list[NewtonFit | None] = [None] * len(problems)
 
-    def solve(y: Array) -> NewtonFit:
-        n, lam, rng = len(y), options["lam"], np.random.default_rng(0)
-        alpha, w, C, active = np.zeros(n), np.zeros(Psi.shape[1]), svm.C_from_lam(lam, n=n), np.arange(n)
-        for epoch in range(1, EPOCHS + 1):
-            loops.dual_coordinate_descent(Psi, squares, y, C, rng.permutation(active), alpha, w)
-            if epoch % LOOK == 0:
-                margins = y * np.concatenate([Psi[rows].astype(float) @ w for rows in slices(n, 256)])
-                objective = np.maximum(0, 1 - margins).mean() + lam * (w @ w)
-                if objective - 2 * lam * (alpha.sum() - w @ w / 2) <= GAP * objective:
-                    return NewtonFit(unwhitened(w), epoch, float(objective))
-                # Points at a bound without a KKT violation are left out until the next check.
-                active = np.flatnonzero(((alpha > 0) | (margins < 1)) & ((alpha < C) | (margins > 1)))
-        return feature_svm(features, X, y, **options)
+    def solve(part: slice) -> None:
+        for p in range(part.start, part.stop):
+            w = np.zeros(m)
+            numbers = np.asarray(problems[p], dtype=float), C, GAP, EPOCHS, np.zeros(n), w
+            passes, gap, objective = loops.coordinate_descent(Psi, squares, *numbers)
+            if gap <= GAP:
+                fits[p] = NewtonFit(unwhitened(w), passes, objective / (C * n))
 
-    return side_by_side([partial(solve, np.asarray(y, dtype=float)) for y in problems])
+    in_threads(solve, slices(len(problems), 1), USUAL * Psi.size * len(problems))
+    return [fit or feature_svm(features, X, y, **options) for fit, y in zip(fits, problems, strict=True)]
 
 
 def _logistic(features: Any, X: Any, problems: list[Any], ridge: float) -> list[NewtonFit]:
@@ -103,7 +90,7 @@ def _logistic(features: Any, X: Any, problems: list[Any], ridge: float) -> list[
         values, slopes = sum_over_blocks(add, (W.shape[1:], W.shape), features, P, Y)
         return values, whitened(slopes)
 
-    with one_thread(Psi.size < 2**20):
+    with one_thread(Y.size * features.m > WORTH_A_LIMIT and Psi.size < 2**20):
         values = np.zeros(len(problems))
         for part, tol, sums in ((8, 1e-2, None), (1, NEAR, None), (1, NEAR, exact)):
             if sums is None or rounding > TOL / 100 * values.min():

@@ -68,7 +68,7 @@ _symmetric = _c("rows_are_symmetric", "Awwwd", "b")
 _among = _c("among", "AwIwA")
 _descend = _of_kind("descend", "RwIwRTAAAAAAwdb", "w")
 _problems = _of_kind("small_problems", "RwAwwbdIAIwwdbdIAA", "b")
-_coordinates = _of_kind("dual_coordinate_descent", "RwAAdIwAA")
+_coordinates = _of_kind("coordinate_descent", "RwwAAddwIAAA", "w")
 
 
 def waves_in_place(waves: Array, scale: float) -> None:
@@ -153,7 +153,10 @@ def small_problems(
         raise MemoryError("there is not enough memory for the rows of K that one problem needs")
 
 
-def dual_coordinate_descent(
-    Psi: Array, squares: Array, y: Array, C: float, order: Indices, alpha: Array, w: Array
-) -> None:
-    _coordinates[Psi.dtype](Psi, Psi.shape[1], squares, y, C, order, len(order), alpha, w)
+def coordinate_descent(
+    Psi: Array, squares: Array, y: Array, C: float, gap: float, most: int, alpha: Array, w: Array
+) -> tuple[int, float, float]:
+    found = np.empty(2)
+    active = np.empty(len(Psi), dtype=np.intp)
+    passes = _coordinates[Psi.dtype](Psi, *Psi.shape, squares, y, C, gap, most, active, alpha, w, found)
+    return passes, *found.tolist()

@@ -281,16 +281,47 @@ EXPORTED bool OF_KIND(small_problems)(const REAL *K, whole m, const double *X_T,
     return true;
 }
 
-/* One pass of dual coordinate descent over the points in this order (Hsieh et al. 2008); change alpha and w. */
-EXPORTED void OF_KIND(dual_coordinate_descent)(const REAL *Psi, whole m, const double *squares, const double *y,
-                                               double C, const whole *order, whole steps, double *alpha, double *w) {
-    for (whole t = 0; t < steps; t++) {
-        whole i = order[t];
-        const REAL *restrict row = Psi + i * m;
-        double margin = y[i] * OF_KIND(dot)(m, row, w);
-        double goal = min(C, max(0, alpha[i] + (1 - margin) / squares[i])), delta = (goal - alpha[i]) * y[i];
-        if (delta == 0) continue;
-        alpha[i] = goal;
-        for (whole k = 0; k < m; k++) w[k] += delta * row[k];
+/* Solve one problem by dual coordinate descent (Hsieh et al. 2008), from alpha and w that are 0 to a relative gap: passes
+   over the points in random order, at most `most`. Points at a bound that would rather be beyond it, by more than any
+   step of the last pass, are left out until the next check of the gap. `squares` has the squared norms of the rows of
+   Psi, and `active` is space for n numbers. Returns the passes; `found` becomes the relative gap and the objective. */
+EXPORTED whole OF_KIND(coordinate_descent)(const REAL *Psi, whole n, whole m, const double *squares, const double *y,
+                                           double C, double gap, whole most, whole *active, double *alpha, double *w,
+                                           double *found) {
+    uint64_t random = 1;
+    whole left = n, pass = 0;
+    double far = INFINITY;
+    for (whole i = 0; i < n; i++) active[i] = i;
+    while (pass < most) {
+        double largest = 0;
+        for (whole t = 0; t < left; t++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;  /* Knuth's generator */
+            whole drawn = t + (whole)((random >> 33) % (uint64_t)(left - t)), i = active[drawn];
+            const REAL *restrict row = Psi + i * m;
+            active[drawn] = active[t], active[t] = i;
+            double room = 1 - y[i] * OF_KIND(dot)(m, row, w);
+            if ((alpha[i] == 0 && room < -far) || (alpha[i] == C && room > far)) {
+                active[t--] = active[--left];
+                continue;
+            }
+            double goal = min(C, max(0, alpha[i] + room / squares[i])), delta = (goal - alpha[i]) * y[i];
+            if (delta == 0) continue;
+            largest = max(largest, fabs(room));
+            alpha[i] = goal;
+            for (whole k = 0; k < m; k++) w[k] += delta * row[k];
+        }
+        far = largest;
+        if (++pass % LOOK > 0 && pass < most) continue;
+        double losses = 0, sum = 0, half = dot_float64(m, w, w) / 2;
+        left = 0;
+        for (whole i = 0; i < n; i++) {
+            double room = 1 - y[i] * OF_KIND(dot)(m, Psi + i * m, w);
+            losses += max(0, room), sum += alpha[i];
+            if ((alpha[i] > 0 || room > 0) && (alpha[i] < C || room < 0)) active[left++] = i;
+        }
+        far = INFINITY;
+        found[1] = half + C * losses, found[0] = (found[1] - (sum - half)) / found[1];
+        if (found[0] <= gap) break;
     }
+    return pass;
 }

@@ -174,7 +174,12 @@ def test_two_workers_give_the_same_numbers_and_one_may_die(tmp_path):
         for model in (MODELS[0], MODELS[2], MODELS[4]):
             target = t if is_regressor(model) else y
             close(scores(clone(model).fit(chunks, target), new), scores(fit_on_numpy(model, target), new))
+        client.run(wait_for_connections, "10s")  # the worker that is left may ask the dead one for a block
         a_worker_that_dies_changes_nothing(tmp_path / "killed")
+
+
+def wait_for_connections(time):
+    dask.config.set({"distributed.comm.timeouts.connect": time})
 
 
 def a_worker_that_dies_changes_nothing(killed):

@@ -69,7 +69,9 @@ def test_with_every_point_a_landmark_it_is_kernel_logistic_regression():
 def test_with_every_point_a_landmark_it_is_the_support_vector_machine():
     exact = KernelSVM(Gaussian(1.5), lam=0.01).fit(X, y)
     ours = NystromSVM(Gaussian(1.5), m=150, lam=0.01).fit(X, y)
-    np.testing.assert_allclose(ours.decision_function(new), exact.decision_function(new), atol=5e-3)
+    np.testing.assert_allclose(
+        ours.decision_function(new), exact.decision_function(new), atol=1e-2
+    )  # both to a gap of 1e-4
 
 
 @pytest.mark.parametrize(
@@ -99,7 +101,7 @@ def test_the_size_of_the_blocks_changes_nothing(model):
     strength = {"lam": 0.05} if hasattr(model, "lam") else {"ridge": 10.0}
 
     def values(memory):
-        with engine("off" if "Logistic" in repr(model) else "on"):  # whose twin takes other steps, to more digits
+        with engine("on" if is_regressor(model) else "off"):  # the classifiers' twins need room for all features
             fitted = clone(model).set_params(memory=memory, **strength).fit(X, target)
         return fitted.predict(new) if is_regressor(model) else fitted.decision_function(new)
 
