@@ -99,7 +99,7 @@ def _among_all(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
                 decide(own[close], (np.cumsum(close) - 1)[i[close[i]]], j[close[i]])
 
     slabs = threads.slabs(len(X), len(Z), PAIRS if loops is None else threads.SLAB)
-    threads.in_threads(work, slabs, len(X) * len(Z), products=X.shape[1])
+    threads.in_threads(work, slabs, len(X) * len(Z), products=True)
     return nearest[:, :kappa]
 
 

@@ -18,10 +18,10 @@ from ..scaling.maps import FourierFeatures
 from ..scaling.models import NewtonFit, feature_logistic, feature_svm
 from ..seam import accelerates
 from ..validation import Array, slices, warn
-from .threads import Loops, compiled, in_threads, one_thread
+from .threads import SPINNING, Loops, compiled, in_threads, one_thread
 
 GAP = 1e-4  # the support vector machine's relative gap, below the error of the definition's rounded hinge
-EPOCHS, USUAL = 1000, 20  # most passes of coordinate descent over all points, and a usual number
+EPOCHS, USUAL = 1000, 5  # most passes of coordinate descent, and how many over all points take as long as usual
 TOL, ROUNDS = 1e-10, 100  # as in `feature_logistic`
 WORTH_A_LIMIT = 2**17  # numbers; for fewer, the first search for the BLAS libraries takes longer than the job
 WAVE = 16  # elementary steps that take as long as numpy's sine of one number
@@ -73,7 +73,8 @@ def _coordinate_descent(loops: Loops, features: Any, X: Any, problems: list[Any]
             if gap <= GAP:
                 fits[p] = NewtonFit(unwhitened(w), passes, objective / (C * n))
 
-    in_threads(solve, slices(len(problems), 1), USUAL * Psi.size * len(problems))
+    # The features come from products, whose threads are still spinning.
+    in_threads(solve, slices(len(problems), 1), USUAL * Psi.size * len(problems) - SPINNING)
     return [fit or feature_svm(features, X, y, **options) for fit, y in zip(fits, problems, strict=True)]
 
 

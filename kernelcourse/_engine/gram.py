@@ -101,7 +101,7 @@ def polynomial(kernel: Polynomial, X: Array, Z: Array) -> Array:
     def values(rows: slice, columns: slice) -> Array:
         return integer_power(X[rows] @ Z_T[:, columns] + kernel.offset, kernel.degree)
 
-    return _filled(X, Z, values, products=X.shape[1])
+    return _filled(X, Z, values, products=True)
 
 
 @accelerates(Power.value)
@@ -271,7 +271,7 @@ def _distances(X: Array, Z: Array, metric: str, profile: Profile) -> Tiles:
     return values
 
 
-def _filled(X: Array, Z: Array, tiles: Tiles, products: int = 0) -> Array:
+def _filled(X: Array, Z: Array, tiles: Tiles, products: bool = False) -> Array:
     """The matrix, its tiles computed in threads; where Z is X, each tile is also stored transposed."""
     n, m, symmetric = len(X), len(Z), Z is X
     K = np.empty((n, m))

@@ -26,8 +26,8 @@ Loops = Any  # the module of compiled loops, or None
 SLAB = 2**20  # entries of a Gram matrix processed at a time: 8 MB
 WORTH_CALLING = 2**12  # elementary steps, such as entries of a matrix; for fewer, numpy is as fast
 CALL = 2**9  # elementary steps that take as long as the numpy calls of a short loop's body
-WORTH_A_THREAD = 2**21  # elementary steps: 2 ms, a fraction of the time for which a busy processor makes a thread wait
-WIDE = 32  # columns; with more, most of the time goes into the product, which has threads of its own
+WORTH_A_THREAD = 2**21  # elementary steps: 2 ms, about as long as a thread waits for a processor that is busy
+SPINNING = 2**25  # steps in the time for which the linear algebra's threads wait for the next product by spinning
 
 
 def compiled(work: float) -> Loops:
@@ -70,21 +70,19 @@ def threads() -> int:
     return available
 
 
-def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], steps: int, *, products: int = 0) -> None:
+def in_threads(work: Callable[[slice], Any], parts: Iterable[slice], steps: int, *, products: bool = False) -> None:
     """Call `work`, which releases the GIL, for every part, in threads if it takes enough steps.
 
-    If it computes products, over so many columns, the linear algebra uses one thread per part; where that cannot be
-    set, or where it would be most of the work, one part runs at a time, and the linear algebra uses all threads. These
-    wait for the next product by spinning: until they sleep, threads of ours would have to share processors with them.
+    With `products`, the linear algebra uses one thread per part; where that cannot be set, one part runs at a time.
     """
     parts, count = list(parts), 1
-    if len(parts) > 1 and steps >= WORTH_A_THREAD and products <= WIDE:
+    if len(parts) > 1 and steps >= WORTH_A_THREAD:  # a small job does not wait for the search for BLAS libraries
         count = min(workers() if products else threads(), len(parts))
     if count == 1:
         for part in parts:
             work(part)
         return
-    with one_thread(products > 0):
+    with one_thread(products):
         _map(count, work, parts)
 
 
