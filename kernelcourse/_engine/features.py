@@ -23,6 +23,7 @@ from .threads import SPINNING, Loops, compiled, in_threads, one_thread
 GAP = 1e-4  # the support vector machine's relative gap, below the error of the definition's rounded hinge
 EPOCHS, USUAL = 1000, 5  # most passes of coordinate descent, and how many over all points take as long as usual
 TOL, ROUNDS = 1e-10, 100  # as in `feature_logistic`
+FEW = 256  # features: numpy inverts a matrix of so many rows sooner than a thread of scipy's BLAS gets a processor
 WORTH_A_LIMIT = 2**17  # numbers; for fewer, the first search for the BLAS libraries takes longer than the job
 WAVE = 16  # elementary steps that take as long as numpy's sine of one number
 NEAR = 1e-6  # promised by a step, as a fraction of the objective, that leaves less than `TOL` to gain
@@ -46,15 +47,18 @@ def fit_each(model: Any, features: Any, X: Any, problems: list[Any], options: di
 
 def _whitened(features: Any, P: Any, kind: Any) -> tuple[Array, Any, Any]:
     r"""Features $\Psi = \Phi L^{-\top}$, whose penalty is the identity; this map, and that of weights back to w."""
-    L, whitened, unwhitened = features.penalty(), np.asarray, np.asarray
+    L, whitened, unwhitened, inverse = features.penalty(), np.asarray, np.asarray, None
     if not np.array_equal(L, np.eye(features.m)):  # the identity for random features
-        with one_thread(WORTH_A_LIMIT < features.m**2 < 2**20):
+        with one_thread(features.m > FEW):  # so that no thread of numpy's library is spinning
             L = cholesky(L)
         whitened, unwhitened = partial(triangular_solve, L), partial(triangular_solve, L, transposed=True)  # type: ignore[assignment]
+        if features.m <= FEW:
+            inverse = np.linalg.inv(L).T
     Psi = np.empty((len(P), features.m), dtype=kind)
     for rows in slices(len(P), max(64, 2**19 // features.m)):
         with np.errstate(over="raise"):
-            Psi[rows] = whitened(features.rows(P[rows]).T).T
+            Phi = features.rows(P[rows])
+            Psi[rows] = whitened(Phi.T).T if inverse is None else Phi @ inverse
     return Psi, whitened, unwhitened
 
 

@@ -15,6 +15,7 @@ from ..seam import accelerates, always
 from ..validation import Array, slices
 from .threads import compiled, in_threads, one_thread
 
+SMALL = 1000  # rows; a matrix takes at most 8 MB
 STRIP, WIDTH = 128, 512  # rows and columns of a matrix compared with its transpose at a time: both fit into the cache
 
 
@@ -46,17 +47,34 @@ def solve_ridge(K: Array, t: Array, ridge: float, *, overwrite: bool = False, qu
     diagonal = np.diag(A) + ridge
     np.fill_diagonal(A, diagonal)
     norm, reciprocal_condition = norm_in_doubt(A, ridge), 0.0
-    if not factor(A):
-        reciprocal_condition = float(lapack.dpocon(A.T, norm, uplo="L")[0]) if norm > 0 else np.inf
+    if (found := _factored(A)) is not None:
+        triangle, lower = found
+        reciprocal_condition = float(lapack.dpocon(triangle, norm, uplo="UL"[lower])[0]) if norm > 0 else np.inf
         if reciprocal_condition > len(A) * EPS:
-            return lapack.dpotrs(A.T, t, lower=1)[0]
+            return lapack.dpotrs(triangle, t, lower=lower)[0]
     np.fill_diagonal(A, diagonal)  # restores the lower triangle, the only part read from here on
     return solve_by_eigenvalues(A, t, ridge, reciprocal_condition, quiet=quiet)
 
 
+def _factored(A: Array) -> tuple[Array, int] | None:
+    """The Cholesky factor of A, stored by columns, and whether it is the lower one; None if there is none.
+
+    A large A is overwritten; it costs less memory. A small one is left to numpy: scipy has a BLAS library of its own,
+    whose second thread would wait milliseconds for a processor on which the one of numpy's last product is spinning.
+    """
+    if len(A) > SMALL:
+        return None if factor(A) else (A.T, 1)
+    try:
+        return np.linalg.cholesky(A).astype(float, copy=False).T, 0
+    except np.linalg.LinAlgError:
+        return None
+
+
 @accelerates(linalg.cholesky, rtol=1e-9, atol=1e-9)
 def cholesky(A: Array) -> Array:
-    """The factor overwrites one copy of A, stored by columns."""
+    """The factor overwrites one copy of A, stored by columns; a small one is left to numpy, as in `_factored`."""
+    if len(A) <= SMALL and not always():
+        return NotImplemented
     for nugget in nuggets(A):
         L = np.array(A, order="F", dtype=float)
         L.flat[:: len(L) + 1] += nugget
