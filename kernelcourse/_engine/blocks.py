@@ -71,9 +71,12 @@ def _among_all(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
 
     def decide(own: NDArray[np.intp], i: NDArray[np.intp], j: NDArray[np.intp]) -> None:
         """Exact distances decide for these rows, whose candidates are the pairs own[i], j in order."""
-        few = slices(len(i), max(1, PAIRS // X.shape[1]))
-        squares = [np.square(X[own[i[pairs]]] - Z[j[pairs]]).sum(axis=1) for pairs in few]
-        nearest[own, :kappa] = first_of_rows(i, j, np.concatenate(squares), kappa)
+        if loops is not None:
+            squares = loops.squares_of_pairs(threads.in_rows(X), threads.in_rows(Z), own[i], j)
+        else:
+            few = slices(len(i), max(1, PAIRS // X.shape[1]))
+            squares = np.concatenate([np.square(X[own[i[pairs]]] - Z[j[pairs]]).sum(axis=1) for pairs in few])
+        nearest[own, :kappa] = first_of_rows(i, j, squares, kappa)
 
     def work(rows: slice) -> None:
         own = np.arange(rows.start, rows.stop)

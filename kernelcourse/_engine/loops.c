@@ -270,6 +270,18 @@ EXPORTED void insert_largest(const double *S, whole rows, whole columns, const d
     }
 }
 
+/* The squared distances between the points i[p] of X and j[p] of Z. */
+EXPORTED void squares_of_pairs(const double *X, const double *Z, whole d, const whole *i, const whole *j, whole pairs,
+                               double *squares) {
+    for (whole p = 0; p < pairs; p++) {
+        const double *restrict x = X + i[p] * d, *restrict z = Z + j[p] * d;
+        double total = 0;
+#pragma omp simd reduction(+ : total)
+        for (whole k = 0; k < d; k++) total += (x[k] - z[k]) * (x[k] - z[k]);
+        squares[p] = total;
+    }
+}
+
 /* Add to the rows of K (of m columns) from first to last those of the product of two sparse matrices: the first is given
    by rows, and the second by the entries of each of its rows as well. */
 EXPORTED void add_sparse_product(double *K, whole m, whole first, whole last, const int32_t *starts,

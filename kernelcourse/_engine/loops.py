@@ -58,6 +58,7 @@ _distances = _c("exp_of_distances", "AAwwwwAbbdAw")
 _weighted = _c("weighted_exp_of_distances", "AAwwwwAwAbd")
 _products = _c("exp_of_products", "AwwdAAAwwbAw")
 _insert = _c("insert_largest", "AwwAwAIw")
+_pairs = _c("squares_of_pairs", "AAwIIwA")
 _sparse = _c("add_sparse_product", "AwwwSSASSA")
 _perceptron = _c("perceptron_epoch", "AwAIwIA", "w")
 _logistic = _c("logistic_sgd", "AwAIwddAA")
@@ -96,6 +97,12 @@ def exp_of_products(
 
 def insert_largest(S: Array, half: Array, start: int, best: Array, where: Indices) -> None:
     _insert(S, *S.shape, half, start, best, where, best.shape[1])
+
+
+def squares_of_pairs(X: Array, Z: Array, i: Indices, j: Indices) -> Array:
+    squares = np.empty(len(i))
+    _pairs(X, Z, X.shape[1], i, j, len(i), squares)
+    return squares
 
 
 def add_sparse_product(K: Array, first: int, last: int, A: Any, B: Any) -> None:
