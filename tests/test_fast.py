@@ -348,6 +348,14 @@ def test_nearest_points_in_tiles_of_products(rng):
     np.testing.assert_array_equal(blocks.nearest_points(X, Z, 5, "euclidean"), exact)
 
 
+@pytest.mark.parametrize("scale", [1e-20, 1.0, 1e20])
+def test_nearest_points_that_single_precision_cannot_tell_apart(rng, scale):
+    X, base = scale * rng.normal(size=(100, 30)), scale * rng.normal(size=(150, 30))
+    Z = rng.permutation(np.concatenate([base, (1 + 1e-6) * base]))
+    exact = np.argsort(cdist(X, Z, "sqeuclidean"), axis=1, kind="stable")[:, :5]
+    np.testing.assert_array_equal(blocks.nearest_points(X, Z, 5, "euclidean"), exact)
+
+
 def test_nearest_points_among_many(way, rng):
     many = rng.integers(0, 12, size=(3000, 2)).astype(float)  # many points at the same place
     D = ((X[:20, None, :2].round() - many) ** 2).sum(axis=2)

@@ -20,7 +20,8 @@ from .steps import first_of_rows, reached
 
 MOST_COLUMNS = 4  # with more, a tree compares most pairs of points
 WORTH_A_TREE = 250  # points per column
-MORE = 3  # neighbours found beyond those needed, because some may be equally near
+MORE = 3  # neighbours that a tree finds beyond those needed, because some may be equally near
+SPARE = 5  # and products, after which all points have to be looked at
 IN_THREADS = 4000  # points whose neighbours a tree finds in threads; for fewer, these gain little and start late
 PAIRS = 2**18  # of points, whose products are compared at a time: 2 MB
 CACHE = 6 * 2**20  # bytes of the processor's cache that the blocks of all threads may take
@@ -62,12 +63,17 @@ def _by_a_tree(X: Array, Z: Array, kappa: int, more: int = MORE, tree: Any = Non
 
 
 def _among_all(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
-    places, loops = min(len(Z), kappa + MORE), threads.compiled(len(X) * len(Z))
+    places, loops = min(len(Z), kappa + SPARE), threads.compiled(len(X) * len(Z))
     nearest = np.empty((len(X), places), dtype=np.intp)
     mean, b = Z.mean(axis=0), squared_norms(Z)
     A, B = (X - mean, Z - mean) if 2 * mean @ mean > b.mean() else (X, Z)  # far from the origin, sums would cancel
     half = squared_norms(B) / 2
-    slack = 1e-14 * (X.shape[1] + 1) * (squared_norms(A) + 2 * half.max())[:, None]
+    sizes = (squared_norms(A) + 2 * half.max())[:, None]
+    slack = 1e-14 * (X.shape[1] + 1) * sizes
+    A_, B_, rough = A, B, slack
+    # Single precision takes half the time. Where one point is much farther out than the others, it decides too little.
+    if 1e-15 < half.max() < 100 * half.mean() and sizes.max() < 1e30:
+        A_, B_, rough = A.astype(np.float32), B.astype(np.float32), 2**-23 * (X.shape[1] + 4) * sizes
 
     def decide(own: NDArray[np.intp], i: NDArray[np.intp], j: NDArray[np.intp]) -> None:
         """Exact distances decide for these rows, whose candidates are the pairs own[i], j in order."""
@@ -83,10 +89,10 @@ def _among_all(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
         if loops is not None:
             best = np.full((len(own), places), -np.inf)
             for part in slices(len(Z), max(1, PAIRS // len(own))):
-                loops.insert_largest(A[rows] @ B[part].T, half[part], part.start, best, nearest[rows])
+                loops.insert_largest(A_[rows] @ B_[part].T, half[part], part.start, best, nearest[rows])
             gaps = best[:, :-1] - best[:, 1:]
-            close = (gaps[:, :kappa] <= slack[rows]).any(axis=1)  # too close to order
-            found = best[:, kappa - 1] - best[:, -1] > slack[rows, 0]  # all candidates
+            close = (gaps[:, :kappa] <= rough[rows]).any(axis=1)  # too close to order
+            found = best[:, kappa - 1] - best[:, -1] > rough[rows, 0]  # all candidates
             if len(some := own[close & found]):
                 decide(some, np.repeat(np.arange(len(some)), places), np.sort(nearest[some], axis=1).ravel())
             own = own[close & ~found]

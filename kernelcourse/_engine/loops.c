@@ -254,22 +254,6 @@ EXPORTED void exp_of_products(double *G, whole rows, whole columns, double scale
     }
 }
 
-/* Insert the largest S - half of each row into `best`, largest first, and their columns, counted from `start`. */
-EXPORTED void insert_largest(const double *S, whole rows, whole columns, const double *half, whole start, double *best,
-                             whole *where, whole places) {
-    for (whole i = 0; i < rows; i++, S += columns, best += places, where += places) {
-        double smallest = best[places - 1];
-        for (whole j = 0; j < columns; j++) {
-            double s = S[j] - half[j];
-            if (!(s > smallest)) continue;
-            whole k = places - 1;
-            for (; k > 0 && s > best[k - 1]; k--) best[k] = best[k - 1], where[k] = where[k - 1];
-            best[k] = s, where[k] = start + j;
-            smallest = best[places - 1];
-        }
-    }
-}
-
 /* The squared distances between the points i[p] of X and j[p] of Z. */
 EXPORTED void squares_of_pairs(const double *X, const double *Z, whole d, const whole *i, const whole *j, whole pairs,
                                double *squares) {

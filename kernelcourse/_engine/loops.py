@@ -57,7 +57,6 @@ _waves = _c("waves_in_place", "Awwd")
 _distances = _c("exp_of_distances", "AAwwwwAbbdAw")
 _weighted = _c("weighted_exp_of_distances", "AAwwwwAwAbd")
 _products = _c("exp_of_products", "AwwdAAAwwbAw")
-_insert = _c("insert_largest", "AwwAwAIw")
 _pairs = _c("squares_of_pairs", "AAwIIwA")
 _sparse = _c("add_sparse_product", "AwwwSSASSA")
 _perceptron = _c("perceptron_epoch", "AwAIwIA", "w")
@@ -67,6 +66,7 @@ _certificate = _c("gap_and_objective", "wAAdAAAA")
 _between = _c("between", "Aww", "d")
 _symmetric = _c("rows_are_symmetric", "Awwwd", "b")
 _among = _c("among", "AwIwA")
+_insert = _of_kind("insert_largest", "RwwAwAIw")
 _descend = _of_kind("descend", "RwIwRTAAAAAAwdb", "w")
 _problems = _of_kind("small_problems", "RwAwwbdIAIwwdbdIAA", "b")
 _coordinates = _of_kind("coordinate_descent", "RwwAAddwIAAA", "w")
@@ -96,7 +96,7 @@ def exp_of_products(
 
 
 def insert_largest(S: Array, half: Array, start: int, best: Array, where: Indices) -> None:
-    _insert(S, *S.shape, half, start, best, where, best.shape[1])
+    _insert[S.dtype](S, *S.shape, half, start, best, where, best.shape[1])
 
 
 def squares_of_pairs(X: Array, Z: Array, i: Indices, j: Indices) -> Array:

@@ -10,6 +10,22 @@ static double OF_KIND(dot)(whole n, const REAL *restrict x, const double *restri
     return total;
 }
 
+/* Insert the largest S - half of each row into `best`, largest first, and their columns, counted from `start`. */
+EXPORTED void OF_KIND(insert_largest)(const REAL *S, whole rows, whole columns, const double *half, whole start,
+                                      double *best, whole *where, whole places) {
+    for (whole i = 0; i < rows; i++, S += columns, best += places, where += places) {
+        double smallest = best[places - 1];
+        for (whole j = 0; j < columns; j++) {
+            double s = S[j] - half[j];
+            if (!(s > smallest)) continue;
+            whole k = places - 1;
+            for (; k > 0 && s > best[k - 1]; k--) best[k] = best[k - 1], where[k] = where[k - 1];
+            best[k] = s, where[k] = start + j;
+            smallest = best[places - 1];
+        }
+    }
+}
+
 /* The rows and columns of K that make up a problem; `part` has those rows that are already `there`. Without K,
    they are computed from the points, the columns of kernel.Z_T. */
 struct OF_KIND(source) {
