@@ -60,28 +60,29 @@ def measure(job: Job, how: str, parameters: Parameters, clock: Clock = perf_coun
         agree, reached = cell.verdict(cell.ours(), cell.peer())
         if how == "first call":
             turns = [tuple(in_a_new_process("first", job, parameters, s) for s in ("ours", "peer")) for _ in range(3)]
-            name = job.peer
+            once = {job.peer: 0.0}
         else:
-            name, cell = fastest(job.peer, cell, clock)
+            cell, once = fastest(job.peer, cell, clock)
             turns = in_turns(cell, clock)
     ratios = [b / a for a, b in turns]
     low, _, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios * 3
     mine, theirs = (statistics.median(side) for side in zip(*turns, strict=True))
+    others = {name: seconds / mine for name, seconds in once.items() if name != job.peer}
     return {
-        "job": job.name, "peer": name, "way": how, "cell": parameters, "ours": mine, "theirs": theirs,
+        "job": job.name, "peer": min(once, key=once.__getitem__), "others": others, "way": how, "cell": parameters, "ours": mine, "theirs": theirs,
         "ratio": statistics.median(ratios), "quartiles": [low, high], "agree": agree, "reached": reached,
     }  # fmt: skip
 
 
-def fastest(name: str, cell: Cell, clock: Clock) -> tuple[str, Cell]:
-    """The cell with its fastest peer, by the second call of each."""
+def fastest(name: str, cell: Cell, clock: Clock) -> tuple[Cell, dict[str, float]]:
+    """The cell with its fastest peer, and the time of each peer's second call if there are several."""
     peers = {name: cell.peer, **cell.others}
     if len(peers) == 1:
-        return name, cell
+        return cell, {name: 0.0}
     for peer in peers.values():
         peer()
-    best = min(peers, key=lambda name: repeated(peers[name], 1, clock))
-    return best, replace(cell, peer=peers[best])
+    once = {name: repeated(peer, 1, clock) for name, peer in peers.items()}
+    return replace(cell, peer=peers[min(once, key=once.__getitem__)]), once
 
 
 def in_turns(cell: Cell, clock: Clock) -> list[Any]:
