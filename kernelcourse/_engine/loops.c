@@ -32,6 +32,10 @@ enum { FEW = 500 };  /* coefficients whose part of K fits into the cache: none o
 #define LN2_LOW 0x1.a39ef35793c76p-33
 #define TO_WHOLE 0x1.8p+52  /* adding it to a number of moderate size leaves the nearest integer in the last bits */
 #define LEAST (-708.0)      /* below this, exp loses digits */
+#define LN2_HIGH_SINGLE 0x1.62e4p-1f
+#define LN2_LOW_SINGLE 0x1.7f7d1cp-20f
+#define TO_WHOLE_SINGLE 0x1.8p+23f
+#define LEAST_SINGLE (-87.0f)
 #define TURN_HIGH 0x1.921fb54400000p+2
 #define TURN_LOW 0x1.0b4611a626331p-32
 #define PER_TURN 0x1.45f306dc9c883p-3
@@ -45,6 +49,8 @@ static const double Q[9] = {
     0x1.a01a017dc3f02p-13, 0x1.a019c9af79d73p-16, 0x1.71dea2c2c59ebp-19, 0x1.288031b3fc22ep-22,
     0x1.adf0679ccba63p-26,
 };
+
+static const float Q_SINGLE[4] = {0x1.555526p-3, 0x1.55553ep-5, 0x1.11d946p-7, 0x1.6cdee8p-10};
 
 /* 2 sin(r/4) / r and 2 cos(r/4) in the same way, as polynomials in r^2, for r in [-pi, pi] */
 static const double SINE[7] = {
@@ -97,7 +103,7 @@ static inline double exp_of(double x) {
 }
 
 /* exp of factor x[:n], all <= 0; each result depends on its own x alone. */
-static void exp_in_place(whole n, double *restrict x, double factor) {
+static void exp_in_place_float64(whole n, double *restrict x, double factor) {
     whole small = 0;
 #pragma omp simd reduction(+ : small)
     for (whole j = 0; j < n; j++) {
@@ -110,6 +116,24 @@ static void exp_in_place(whole n, double *restrict x, double factor) {
         for (whole j = 0; j < n; j++) x[j] = x[j] >= LEAST ? exp_of(x[j]) : exp(x[j]);
 }
 
+/* exp of factor x[:n], all <= 0, in single precision, to the last digit or two; below LEAST_SINGLE it is no smaller. */
+static void exp_in_place_float32(whole n, float *restrict x, float factor) {
+    for (whole j = 0; j < n; j++) {
+        float s = factor * x[j];
+        s = s > LEAST_SINGLE ? s : LEAST_SINGLE;
+        float t = s * (float)LOG2E + TO_WHOLE_SINGLE, k = t - TO_WHOLE_SINGLE;
+        float r = s - k * LN2_HIGH_SINGLE;
+        r = r - k * LN2_LOW_SINGLE;
+        float q = ((Q_SINGLE[3] * r + Q_SINGLE[2]) * r + Q_SINGLE[1]) * r + Q_SINGLE[0];
+        float p = 1 + (r + r * r * (q * r + 0.5f));
+        uint32_t bits, exponent;
+        memcpy(&bits, &p, sizeof bits);
+        memcpy(&exponent, &t, sizeof exponent);
+        bits += exponent << 23;
+        memcpy(x + j, &bits, sizeof bits);
+    }
+}
+
 /* exp(-s) times a polynomial in s, for the n <= COLUMNS numbers s >= 0 in x. */
 static void exp_and_polynomial_in_place(whole n, double *restrict x, const double *coefficients, whole degrees) {
     double s[COLUMNS], p[COLUMNS];
@@ -118,7 +142,7 @@ static void exp_and_polynomial_in_place(whole n, double *restrict x, const doubl
         x[j] = -s[j];
         p[j] = coefficients[degrees - 1];
     }
-    exp_in_place(n, x, 1);
+    exp_in_place_float64(n, x, 1);
     for (whole degree = degrees - 2; degree >= 0; degree--)
         for (whole j = 0; j < n; j++) p[j] = p[j] * s[j] + coefficients[degree];
     for (whole j = 0; j < n; j++) x[j] *= p[j];
@@ -162,69 +186,6 @@ EXPORTED void waves_in_place(double *waves, whole n, whole columns, double scale
     }
 }
 
-/* Points as the columns of a matrix, and the kernel exp(factor |x - z|^p) with p = 2 or 1: with coefficients, e^(-s)
-   times their polynomial in s = -factor |x - z|. */
-struct radial {
-    const double *Z_T;
-    whole d, m;
-    bool squared;
-    double factor;
-    const double *coefficients;
-    whole degrees;
-};
-
-/* One row of the matrix, for `columns` columns from `left` on, into x; two terms of a distance at a time. With
-   coefficients, there are at most COLUMNS. */
-static void exp_of_distances_to_one(const double *restrict point, const struct radial *k, whole left, whole columns,
-                                    double *restrict x) {
-    for (whole j = 0; j < columns; j++) x[j] = 0;
-    whole i = 0;
-    for (; i + 1 < k->d; i += 2) {
-        const double *restrict y = k->Z_T + i * k->m + left, *restrict z = y + k->m;
-        double y_i = point[i], z_i = point[i + 1];
-        if (k->squared)
-            for (whole j = 0; j < columns; j++) x[j] += (y_i - y[j]) * (y_i - y[j]) + (z_i - z[j]) * (z_i - z[j]);
-        else
-            for (whole j = 0; j < columns; j++) x[j] += fabs(y_i - y[j]) + fabs(z_i - z[j]);
-    }
-    if (i < k->d) {
-        const double *restrict z = k->Z_T + i * k->m + left;
-        double z_i = point[i];
-        if (k->squared)
-            for (whole j = 0; j < columns; j++) x[j] += (z_i - z[j]) * (z_i - z[j]);
-        else
-            for (whole j = 0; j < columns; j++) x[j] += fabs(z_i - z[j]);
-    }
-    if (k->degrees == 0) {
-        exp_in_place(columns, x, k->factor);
-        return;
-    }
-    for (whole j = 0; j < columns; j++) x[j] = -k->factor * sqrt(x[j]);
-    exp_and_polynomial_in_place(columns, x, k->coefficients, k->degrees);
-}
-
-/* The rows from first to last of the matrix K (of m columns) between the points X and Z. For a symmetric matrix, only
-   the tiles on and right of the diagonal are computed; each is also stored transposed. */
-EXPORTED void exp_of_distances(const double *X, const double *Z_T, whole d, whole m, whole first, whole last, double *K,
-                               bool symmetric, bool squared, double factor, const double *coefficients,
-                               whole degrees) {
-    struct radial kernel = {Z_T, d, m, squared, factor, coefficients, degrees};
-    double tile[ROWS][COLUMNS];
-    for (whole top = first; top < last; top += ROWS) {
-        whole rows = least(ROWS, last - top);
-        for (whole left = symmetric ? top : 0; left < m; left += COLUMNS) {
-            whole columns = least(COLUMNS, m - left);
-            for (whole i = 0; i < rows; i++) {
-                double *x = tile[symmetric ? i : 0];
-                exp_of_distances_to_one(X + (top + i) * d, &kernel, left, columns, x);
-                memcpy(K + (top + i) * m + left, x, columns * sizeof *x);
-            }
-            for (whole j = 0; symmetric && j < columns; j++)
-                for (whole i = 0; i < rows; i++) K[(left + j) * m + top + i] = tile[i][j];
-        }
-    }
-}
-
 /* Store exp of scale G + a_i + b_j in K (of m columns), where G has the products of the rows of K from `top` on; all
    these numbers are <= 0 up to rounding. With coefficients, they are -s^2, and exp(-s) times the polynomial in s is
    stored. For a symmetric matrix, G has the columns from `top` on, and is also stored transposed. */
@@ -242,7 +203,7 @@ EXPORTED void exp_of_products(double *G, whole rows, whole columns, double scale
                 x[j] = total < 0 ? total : 0;
             }
             if (symmetric && first <= i && i < first + some) x[i - first] = 0;
-            if (degrees == 0) exp_in_place(some, x, 1);
+            if (degrees == 0) exp_in_place_float64(some, x, 1);
             else {
                 for (whole j = 0; j < some; j++) x[j] = sqrt(-x[j]);
                 exp_and_polynomial_in_place(some, x, coefficients, degrees);
@@ -417,12 +378,52 @@ static whole first_largest(whole n, const double *restrict x) {
 #define OF_KIND(name) name##_float32
 #include "loops_of_kind.h"
 
+/* With coefficients, the kernel e^(-s) times their polynomial in s = -factor |x - z|. */
+struct matern {
+    struct radial_float64 radial;
+    const double *coefficients;
+    whole degrees;
+};
+
+/* One row of the matrix, for `columns` columns from `left` on, into x. With coefficients, there are at most COLUMNS. */
+static void exp_of_distances_to_one(const double *point, const struct matern *k, whole left, whole columns, double *x) {
+    distances_to_one_float64(point, &k->radial, left, columns, x);
+    if (k->degrees == 0) {
+        exp_in_place_float64(columns, x, k->radial.factor);
+        return;
+    }
+    for (whole j = 0; j < columns; j++) x[j] = -k->radial.factor * sqrt(x[j]);
+    exp_and_polynomial_in_place(columns, x, k->coefficients, k->degrees);
+}
+
+/* The rows from first to last of the matrix K (of m columns) between the points X and Z. For a symmetric matrix, only
+   the tiles on and right of the diagonal are computed; each is also stored transposed. */
+EXPORTED void exp_of_distances(const double *X, const double *Z_T, whole d, whole m, whole first, whole last, double *K,
+                               bool symmetric, bool squared, double factor, const double *coefficients,
+                               whole degrees) {
+    struct matern kernel = {{Z_T, d, m, squared, factor}, coefficients, degrees};
+    double tile[ROWS][COLUMNS];
+    for (whole top = first; top < last; top += ROWS) {
+        whole rows = least(ROWS, last - top);
+        for (whole left = symmetric ? top : 0; left < m; left += COLUMNS) {
+            whole columns = least(COLUMNS, m - left);
+            for (whole i = 0; i < rows; i++) {
+                double *x = tile[symmetric ? i : 0];
+                exp_of_distances_to_one(X + (top + i) * d, &kernel, left, columns, x);
+                memcpy(K + (top + i) * m + left, x, columns * sizeof *x);
+            }
+            for (whole j = 0; symmetric && j < columns; j++)
+                for (whole i = 0; i < rows; i++) K[(left + j) * m + top + i] = tile[i][j];
+        }
+    }
+}
+
 /* Add to each row of sums (of `outputs` columns), from first to last, the matrix that `exp_of_distances` gives times
    each row of weights. The matrix is computed a few entries at a time and never stored. */
 EXPORTED void weighted_exp_of_distances(const double *X, const double *Z_T, whole d, whole m, whole first, whole last,
                                         const double *weights, whole outputs, double *sums, bool squared,
                                         double factor) {
-    struct radial kernel = {Z_T, d, m, squared, factor, NULL, 0};
+    struct matern kernel = {{Z_T, d, m, squared, factor}, NULL, 0};
     double x[COLUMNS];
     for (whole top = first; top < last; top += ROWS)
         for (whole left = 0; left < m; left += COLUMNS) {

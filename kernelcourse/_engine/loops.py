@@ -68,7 +68,7 @@ _symmetric = _c("rows_are_symmetric", "Awwwd", "b")
 _among = _c("among", "AwIwA")
 _insert = _of_kind("insert_largest", "RwwAwAIw")
 _descend = _of_kind("descend", "RwIwRTAAAAAAwdb", "w")
-_problems = _of_kind("small_problems", "RwAwwbdIAIwwdbdIAA", "b")
+_problems = _of_kind("small_problems", "RwRwwbdIAIwwdbdIAA", "b")
 _coordinates = _of_kind("coordinate_descent", "RwwAAddwIAAA", "w")
 
 

@@ -10,6 +10,37 @@ static double OF_KIND(dot)(whole n, const REAL *restrict x, const double *restri
     return total;
 }
 
+/* Points as the columns of a matrix, and a kernel of the form exp(factor |x - z|^p) with p = 2 or 1. */
+struct OF_KIND(radial) {
+    const REAL *Z_T;
+    whole d, m;
+    bool squared;
+    double factor;
+};
+
+/* One row of the distances |x - z|^p, for `columns` columns from `left` on, into x; two terms of each at a time. */
+static void OF_KIND(distances_to_one)(const REAL *restrict point, const struct OF_KIND(radial) *k, whole left,
+                                      whole columns, REAL *restrict x) {
+    for (whole j = 0; j < columns; j++) x[j] = 0;
+    whole i = 0;
+    for (; i + 1 < k->d; i += 2) {
+        const REAL *restrict y = k->Z_T + i * k->m + left, *restrict z = y + k->m;
+        REAL y_i = point[i], z_i = point[i + 1];
+        if (k->squared)
+            for (whole j = 0; j < columns; j++) x[j] += (y_i - y[j]) * (y_i - y[j]) + (z_i - z[j]) * (z_i - z[j]);
+        else
+            for (whole j = 0; j < columns; j++) x[j] += (REAL)(fabs(y_i - y[j]) + fabs(z_i - z[j]));
+    }
+    if (i < k->d) {
+        const REAL *restrict z = k->Z_T + i * k->m + left;
+        REAL z_i = point[i];
+        if (k->squared)
+            for (whole j = 0; j < columns; j++) x[j] += (z_i - z[j]) * (z_i - z[j]);
+        else
+            for (whole j = 0; j < columns; j++) x[j] += (REAL)fabs(z_i - z[j]);
+    }
+}
+
 /* Insert the largest S - half of each row into `best`, largest first, and their columns, counted from `start`. */
 EXPORTED void OF_KIND(insert_largest)(const REAL *S, whole rows, whole columns, const double *half, whole start,
                                       double *best, whole *where, whole places) {
@@ -35,8 +66,8 @@ struct OF_KIND(source) {
     whole n;
     REAL *part;
     bool *there;
-    struct radial kernel;
-    double *point, *exact;  /* space for a point and for a row */
+    struct OF_KIND(radial) kernel;
+    REAL *point;  /* space for a point */
 };
 
 /* Row i of the part, copied or computed when it is first requested. */
@@ -47,8 +78,8 @@ static const REAL *OF_KIND(row_of)(const struct OF_KIND(source) *source, whole i
     source->there[i] = true;
     if (source->m == 0) {
         for (whole k = 0; k < source->kernel.d; k++) source->point[k] = source->kernel.Z_T[k * n + i];
-        exp_of_distances_to_one(source->point, &source->kernel, 0, n, source->exact);
-        for (whole j = 0; j < n; j++) row[j] = (REAL)source->exact[j];
+        OF_KIND(distances_to_one)(source->point, &source->kernel, 0, n, row);
+        OF_KIND(exp_in_place)(n, row, (REAL)source->kernel.factor);
     } else {
         const REAL *all = source->K + source->rows[i] * source->m;
         for (whole j = 0; j < n; j++) row[j] = all[source->rows[j]];
@@ -168,11 +199,12 @@ static whole OF_KIND(descend_part)(const struct OF_KIND(dual) *dual, const whole
     const struct OF_KIND(source) *source = &dual->source;
     whole n = source->n, d = source->m == 0 ? source->kernel.d : 0, took = 0;
     REAL *part = malloc(m * m * sizeof *part);  /* memory into which no row is copied costs nothing */
-    double *numbers = malloc((8 + d) * m * sizeof *numbers);
+    REAL *points = malloc((d + 1) * m * sizeof *points);
+    double *numbers = malloc(8 * m * sizeof *numbers);
     whole *rows = malloc(m * sizeof *rows);
     bool *there = calloc(m, sizeof *there);
-    if (part != NULL && numbers != NULL && rows != NULL && there != NULL) {
-        double *diag = numbers, *lo = diag + m, *hi = lo + m, *c = hi + m, *r = c + m, *points = r + 4 * m;
+    if (part != NULL && points != NULL && numbers != NULL && rows != NULL && there != NULL) {
+        double *diag = numbers, *lo = diag + m, *hi = lo + m, *c = hi + m, *r = c + m;
         for (whole k = 0; k < m; k++) {
             whole i = kept[k];
             rows[k] = source->rows[i];
@@ -194,7 +226,7 @@ static whole OF_KIND(descend_part)(const struct OF_KIND(dual) *dual, const whole
             for (whole j = 0; j < n; j++) residuals[j] -= delta * row[j];
         }
     }
-    free(part), free(numbers), free(rows), free(there);
+    free(part), free(points), free(numbers), free(rows), free(there);
     return took;
 }
 
@@ -228,20 +260,20 @@ EXPORTED whole OF_KIND(descend)(const REAL *K, whole m, const whole *rows, whole
 /* Solve one problem on its own rows of K, or of the points in kernel.Z_T, by steps alone, from coefficients c that are
    0 to a relative gap, with at most `most` steps. `found` becomes its offset, gap, objective and steps. Returns whether
    there was enough memory. */
-static bool OF_KIND(small_problem)(const REAL *K, whole m, const struct radial *kernel, const whole *rows,
+static bool OF_KIND(small_problem)(const REAL *K, whole m, const struct OF_KIND(radial) *kernel, const whole *rows,
                                    const double *y, whole n, double C, bool offset, double gap, whole most, double *c,
                                    double *found) {
     bool all = n == m, enough = false;
     for (whole k = 0; all && k < n; k++) all = rows[k] == k;
     whole d = m == 0 ? kernel->d : 0;
     REAL *part = all ? (REAL *)K : malloc(n * n * sizeof *part);  /* what is not touched costs no memory */
-    double *numbers = malloc(((10 + d) * n + d) * sizeof *numbers);
+    REAL *points = malloc((d + 1) * (n + 1) * sizeof *points);
+    double *numbers = malloc(8 * n * sizeof *numbers);
     whole *kept = malloc(n * sizeof *kept);
     bool *there = malloc(n * sizeof *there);
-    if (part != NULL && numbers != NULL && kept != NULL && there != NULL) {
+    if (part != NULL && points != NULL && numbers != NULL && kept != NULL && there != NULL) {
         enough = true;
-        double *lo = numbers, *hi = lo + n, *diag = hi + n, *r = diag + n, *f = r + n, *exact = f + n;
-        double *space = exact + n, *points = space + 3 * n, *point = points + d * n;
+        double *lo = numbers, *hi = lo + n, *diag = hi + n, *r = diag + n, *f = r + n, *space = f + n;
         whole plus = 0;
         for (whole k = 0; k < n; k++) {
             there[k] = all;
@@ -252,7 +284,7 @@ static bool OF_KIND(small_problem)(const REAL *K, whole m, const struct radial *
         }
         for (whole j = 0; j < d; j++)
             for (whole k = 0; k < n; k++) points[j * n + k] = kernel->Z_T[j * kernel->m + rows[k]];
-        struct OF_KIND(dual) dual = {.source = {K, m, rows, n, part, there, *kernel, point, exact}, .diag = diag,
+        struct OF_KIND(dual) dual = {.source = {K, m, rows, n, part, there, *kernel, points + d * n}, .diag = diag,
                                      .lo = lo, .hi = hi, .c = c, .r = r, .space = space, .offset = offset};
         dual.source.kernel.Z_T = points, dual.source.kernel.m = n;
         double tol = min(0.1, max(1e-3, 100 * gap)), b = 0, reached = INFINITY, objective = INFINITY;
@@ -278,16 +310,16 @@ static bool OF_KIND(small_problem)(const REAL *K, whole m, const struct radial *
         found[0] = b, found[1] = reached, found[2] = objective, found[3] = (double)steps;
     }
     if (!all) free(part);
-    free(numbers), free(kept), free(there);
+    free(points), free(numbers), free(kept), free(there);
     return enough;
 }
 
 /* Solve the problems from first to last: problem p has the entries of rows, y and c from starts[p] on, and row p of
    `found`. Returns whether there was enough memory. */
-EXPORTED bool OF_KIND(small_problems)(const REAL *K, whole m, const double *X_T, whole d, whole points, bool squared,
+EXPORTED bool OF_KIND(small_problems)(const REAL *K, whole m, const REAL *X_T, whole d, whole points, bool squared,
                                       double factor, const whole *rows, const double *y, const whole *starts, whole first, whole last,
                                       double C, bool offset, double gap, const whole *most, double *c, double *found) {
-    struct radial kernel = {X_T, d, points, squared, factor, NULL, 0};
+    struct OF_KIND(radial) kernel = {X_T, d, points, squared, factor};
     for (whole p = first; p < last; p++) {
         whole begin = starts[p];
         if (!OF_KIND(small_problem)(K, m, &kernel, rows + begin, y + begin, starts[p + 1] - begin, C, offset, gap,

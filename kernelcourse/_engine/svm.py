@@ -6,6 +6,7 @@ others on the margin. If C is so large that steps take too long, an interior-poi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -37,6 +38,7 @@ CHECK = 500  # steps between two checks of which coefficients can be left out
 WORTH_A_THREAD = 1000  # points in each of several problems worth solving at the same time
 WORTH_BLAS_THREADS = 1500  # points in one problem; for fewer, a second thread costs more than it saves
 NO_POINTS = np.empty((0, 0)), False, 0.0  # for compiled steps that have all of K
+NEAR = 32  # widths of the kernel; points not further from their mean have accurate distances in single precision
 TIGHT = 1e-5  # below this gap, the linear system is tried as soon as its guess may be right
 
 
@@ -68,9 +70,13 @@ def svms_on_points(
         return NotImplemented
     if (loops := compiled(len(P) ** 2)) is None:
         return svm.solve_each(gram(kernel, P), problems, lam, offset=offset == "free", gap=gap)
-    free, (factor, squared), C = offset == "free", exponent(kernel), svm.C_from_lam(lam, n=len(P))
-    kept = np.float32 if gap >= TIGHT and C <= 100 else np.float64  # one entry's rounding changes f by 3e-8 C
-    source = np.empty((0, 0), kept), np.ascontiguousarray(P.T, dtype=float), squared, factor
+    free, (factor, squared), points = offset == "free", exponent(kernel), P - P.mean(axis=0)
+    kind: Any = np.float64
+    if gap >= TIGHT and svm.C_from_lam(lam, n=len(P)) <= 100:  # in single precision, an entry of K changes f by 1e-7 C
+        scaled = points * (math.sqrt(-factor) if squared else -factor)
+        if np.linalg.norm(scaled, ord=None if squared else 1, axis=1).max() < NEAR:
+            kind, points, factor = np.float32, scaled, -1.0
+    source = np.empty((0, 0), kind), np.ascontiguousarray(points.T, dtype=kind), squared, factor
     fits = _by_steps(loops, source, len(P), problems, lam, offset=free, gap=gap)
     if all(isinstance(fit, svm.SVMFit) for fit in fits):
         return fits
@@ -95,10 +101,10 @@ def _finished(K: Array, problems: list[svm.Problem], starts: list[Any], lam: flo
 def _by_steps(
     loops: Loops, source: Any, n: int, problems: list[svm.Problem], lam: float, *, offset: bool, gap: float
 ) -> list[Any]:
-    """The fits; if 20 steps per point, or 5 for many points, do not reach the gap, the coefficients they lead to."""
+    """The fits; if 20 steps per point, or 12 for many points, do not reach the gap, the coefficients they lead to."""
     starts = np.append(0, np.cumsum([len(y) for _, y in problems]))
     rows, y = np.concatenate([rows for rows, _ in problems]), np.concatenate([y for _, y in problems])
-    limits = np.array([20 * max(SMALL, n) if len(y) < SHORT else 5 * len(y) for _, y in problems], dtype=np.intp)
+    limits = np.array([20 * max(SMALL, n) if len(y) < SHORT else 12 * len(y) for _, y in problems], dtype=np.intp)
     C, gap = svm.C_from_lam(lam, n=n), real(gap, "gap", above=0)
     c, found, shares = np.zeros(len(y)), np.empty((len(problems), 4)), np.linspace(0, len(problems), 9).astype(int)
 

@@ -519,7 +519,7 @@ def graph_grid() -> Iterator[Parameters]:
 
 
 def logistic_grid() -> Iterator[Parameters]:
-    yield from cells(classes=(2, 10), n=N[:3], d=(2, 8, 64), ridge=(0.01, 1.0))()
+    yield from cells(classes=(2, 10), n=(200, 1000, 2000), d=(2, 8, 64), ridge=(0.01, 1.0))()
     yield from cells(classes=(10,), n=(1797,), d=(64,), ridge=(0.01, 1.0))()
 
 
@@ -532,7 +532,7 @@ JOBS = [
     Job("svm", "SVC", svm, svm_grid),
     Job("svm-classes", "SVC", svm_classes, class_grid),
     Job("svm-predict", "SVC", svm_predict, cells(data=("separable", "noisy"), n=N, d=D, C=(1.0, 100.0))),
-    Job("svm-search", "GridSearchCV(SVC)", svm_search, cells(data=("separable", "noisy"), n=N[:3], d=(2, 64))),
+    Job("svm-search", "GridSearchCV(SVC)", svm_search, cells(data=("separable", "noisy"), n=N[:2], d=(2, 64))),
     Job("logistic", "Nystroem(n) + LogisticRegression", logistic, logistic_grid),
     Job("neighbours", "KNeighborsClassifier", neighbours, cells(n=N, d=D, shape=SHAPES)),
     *(

@@ -148,8 +148,16 @@ def svms_on_points():
                 yield (kernel, X, signed, 0.01), {"offset": offset, "gap": 1e-7}
     many = points(600)  # so many that coefficients are left out; at the first C, rows are kept in single precision
     separable = [(np.arange(600), np.where(many[:, 0] > 0, 1.0, -1.0))]
+    apart = many + 1e5 * (np.arange(600) % 2)[:, None]  # single precision would lose the distances between neighbours
     for offset, C in product(("none", "free"), (30.0, 1000.0)):
-        yield (Gaussian(1.0), many, separable, 1 / (1200 * C)), {"offset": offset, "gap": 1e-4}
+        for kernel, X in (
+            (Gaussian(1.0), many),
+            (Gaussian(1.0), many + 1e5),
+            (Gaussian(1.0), apart),
+            (Laplacian(1.0), apart),
+        ):
+            yield (kernel, X, separable, 1 / (1200 * C)), {"offset": offset, "gap": 1e-4}
+        yield (Laplacian(2e-60), 1e-60 * many, separable, 1 / (1200 * C)), {"offset": offset, "gap": 1e-4}
 
 
 def have_the_same_objectives(args, kwargs, fast, plain):
