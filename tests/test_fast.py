@@ -54,6 +54,7 @@ from kernelcourse._engine import gram as tiles
 from kernelcourse._engine import threads as fast
 from kernelcourse._engine.search import solve_ridges, solved_path
 from kernelcourse.algorithms.svm import certify, dual_problem
+from kernelcourse.estimators.classifiers import svms_on_points
 from kernelcourse.linalg import solve_ridge
 from kernelcourse.seam import engine
 from kernelcourse.validation import KernelCourseWarning, square
@@ -441,38 +442,45 @@ def test_stochastic_steps_are_those_by_the_book(way):
 @pytest.mark.parametrize("kind", [float, np.float32])
 @pytest.mark.parametrize("n", [5, 40, 90])
 def test_compiled_steps_of_the_svm_are_the_plain_ones(n, kind, offset):
-    """With the whole matrix, and with rows that are copied from another order of the points when they are needed.
+    """One step along a pair from points drawn at random, and one along a single coefficient.
 
-    One step along a pair from points drawn at random, and one along a single coefficient. More pairs would be decided
-    by rounding: a step along a pair often leaves both residuals equal, and then either is the largest.
+    More pairs would be decided by rounding: a step along a pair often leaves both residuals equal, and then either is
+    the largest.
     """
-    part, every, none = K[:n, :n].astype(kind), np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
-    backwards, loops, rng = np.arange(len(K))[::-1][:n].copy(), fast._loops(), np.random.default_rng(n)
+    part, loops, rng = K[:n, :n].astype(kind), fast._loops(), np.random.default_rng(n)
     dual = svm.Dual(part.astype(float), y[:n], np.minimum(0.0, y[:n]), np.maximum(0.0, y[:n]), np.ones(n), offset)
-    sources = (part, np.arange(n), part, every), (K[::-1, ::-1].astype(kind), backwards, 0 * part, none)
     steps = 1 if offset else 2
     for c in np.clip(rng.normal(scale=0.7, size=(20, n)), dual.lo, dual.hi):
-        runs = []
-        for source in (None, *sources):
-            own, r = c.copy(), y[:n] - dual.K @ c
-            if source is None:
-                runs.append((svm._descend(dual, None, own, r, steps, 0.0), own, r))
-            else:
-                taken = loops.descend(*source, dual.diag, dual.lo, dual.hi, own, r, steps, 0.0, offset)
-                runs.append((taken, own, r))
-        for run in runs:
-            for found, plain in zip(run, runs[0], strict=True):
-                np.testing.assert_allclose(found, plain, atol=1e-10)
-        assert runs[0][0] == steps and (runs[0][1] != c).any()
-    assert 1 < none.sum() <= n  # only rows that a step needs are copied
+        plain, r = c.copy(), y[:n] - dual.K @ c
+        assert svm._descend(dual, None, plain, r, steps, 0.0) == steps and (plain != c).any()
+        own, own_r = c.copy(), y[:n] - dual.K @ c
+        assert loops.descend(part, dual.diag, dual.lo, dual.hi, own, own_r, steps, 0.0, offset) == steps
+        np.testing.assert_allclose(own, plain, atol=1e-10)
+        np.testing.assert_allclose(own_r, r, atol=1e-10)
 
 
 @pytest.mark.parametrize("offset", [False, True])
 def test_compiled_steps_stop_where_nothing_is_left_to_gain(offset):
-    c, whole = np.array([1.0, 1.0]), (np.eye(2), np.arange(2), np.eye(2), np.ones(2, dtype=bool))
-    bounds = np.ones(2), np.zeros(2), np.ones(2)
-    assert fast._loops().descend(*whole, *bounds, c, np.array([0.5, 0.5]), 10, 0.0, offset) == 0
-    assert (c == 1).all()
+    c = np.array([1.0, 1.0])
+    steps = fast._loops().descend(
+        np.eye(2), np.ones(2), np.zeros(2), np.ones(2), c, np.array([0.5, 0.5]), 10, 0.0, offset
+    )
+    assert steps == 0 and (c == 1).all()
+
+
+@pytest.mark.parametrize("C", [10.0, 1000.0])
+def test_an_svm_on_more_points_than_the_cache_has_room_for(C):
+    """All points are support vectors, so every row of K is requested, and rows replace each other."""
+    n = 7000 if C <= 100 else 4500
+    X = np.random.default_rng(0).normal(size=(n, 1))
+    labels = np.where(np.random.default_rng(1).uniform(size=n) < 0.5, 1.0, -1.0)
+    kernel, lam = Gaussian(2.0), lam_from_C(C, n=n)
+    (fit,) = svms_on_points(kernel, X, [(np.arange(n), labels)], lam, offset="free", gap=1e-4)
+    f = kernel.times(X, X, fit.alpha * labels)
+    primal = (fit.alpha * labels @ f) / 2 + C * np.maximum(0, 1 - labels * (f + fit.b)).sum()
+    dual = fit.alpha.sum() - (fit.alpha * labels @ f) / 2
+    assert len(fit.support) > 0.9 * n and abs(fit.alpha @ labels) <= 1e-9 * fit.alpha.sum()
+    assert primal - dual <= 1.1e-4 * primal and fit.objective * C * n == pytest.approx(primal, rel=1e-5)
 
 
 @pytest.mark.parametrize("offset", ["none", "free"])

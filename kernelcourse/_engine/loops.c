@@ -25,6 +25,7 @@ enum { ROWS = 32, COLUMNS = 256 };  /* a tile of the Gram matrix: 64 kB, so that
 enum { SIDE = 64 };  /* of a tile that is compared with its mirror image: 32 kB */
 enum { LOOK = 10 };  /* passes of coordinate descent between two checks of the gap */
 enum { LANES = 32, SUMS = 8 };  /* numbers compared or added at a time: compilers vectorise only a fixed number */
+enum { KEPT = 1 << 27 };  /* bytes of rows of K, in one problem; libsvm keeps up to 200 MB */
 enum { FEW = 500 };  /* coefficients whose part of K fits into the cache: none of them is left out */
 
 #define LOG2E 0x1.71547652b82fep+0

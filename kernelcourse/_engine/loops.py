@@ -33,9 +33,9 @@ def _rows_of(kind: Any) -> Any:
     return ndpointer(kind, flags="C_CONTIGUOUS")
 
 
-# The arguments of the functions below, a letter for each: an array of (A) doubles, (I)ndices, (S)hort indices, (T)ruth
-# values or (R) numbers of either precision; a (w)hole number, a (d)ouble, a (b)ool; (-) nothing.
-LETTERS = {"A": _rows_of(float), "I": _rows_of(np.intp), "S": _rows_of(np.int32), "T": _rows_of(bool)}
+# The arguments of the functions below, a letter for each: an array of (A) doubles, (I)ndices, (S)hort indices
+# or (R) numbers of either precision; a (w)hole number, a (d)ouble, a (b)ool; (-) nothing.
+LETTERS = {"A": _rows_of(float), "I": _rows_of(np.intp), "S": _rows_of(np.int32)}
 LETTERS |= {"w": ctypes.c_ssize_t, "d": ctypes.c_double, "b": ctypes.c_bool, "-": None}
 _LIBRARY = _library()
 
@@ -67,7 +67,7 @@ _between = _c("between", "Aww", "d")
 _symmetric = _c("rows_are_symmetric", "Awwwd", "b")
 _among = _c("among", "AwIwA")
 _insert = _of_kind("insert_largest", "RwwAwAIw")
-_descend = _of_kind("descend", "RwIwRTAAAAAAwdb", "w")
+_descend = _of_kind("descend", "RwAAAAAAwdb", "w")
 _problems = _of_kind("small_problems", "RwRwwbdIAIwwdbdIAA", "b")
 _coordinates = _of_kind("coordinate_descent", "RwwAAddwIAAA", "w")
 
@@ -143,12 +143,10 @@ def among(K: Array, chosen: Indices) -> Array:
 
 
 def descend(
-    K: Array, rows: Indices, part: Array, there: NDArray[np.bool_],
-    diag: Array, lo: Array, hi: Array, c: Array, r: Array, steps: int, tol: float, offset: bool,
-) -> int:  # fmt: skip
+    K: Array, diag: Array, lo: Array, hi: Array, c: Array, r: Array, steps: int, tol: float, offset: bool
+) -> int:
     n = len(c)
-    source = K, K.shape[1], rows, n, part, there
-    return _descend[K.dtype](*source, diag, lo, hi, c, r, np.empty(3 * n), steps, tol, offset)
+    return _descend[K.dtype](K, n, diag, lo, hi, c, r, np.empty(3 * n), steps, tol, offset)
 
 
 def small_problems(

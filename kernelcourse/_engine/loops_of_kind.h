@@ -57,25 +57,70 @@ EXPORTED void OF_KIND(insert_largest)(const REAL *S, whole rows, whole columns, 
     }
 }
 
-/* The rows and columns of K that make up a problem; `part` has those rows that are already `there`. Without K,
-   they are computed from the points, the columns of kernel.Z_T. */
+/* Rows of a part of K. When all places are taken, a new row takes the next one whose row was not requested since the
+   last search came past it (the clock algorithm). */
+struct OF_KIND(cache) {
+    REAL *places;
+    whole room, *place, *owner;  /* how many places; of each row, or -1; whose each one is, or -1 */
+    bool *requested;
+    whole hand;  /* the place that was taken last */
+};
+
+static bool OF_KIND(opened)(struct OF_KIND(cache) *cache, whole n, whole bytes) {
+    whole fit = bytes / (n * (whole)sizeof(REAL)), room = least(n, fit < 16 ? 16 : fit);
+    *cache = (struct OF_KIND(cache)){
+        .places = malloc(room * n * sizeof(REAL)),  /* what is not touched costs no memory */
+        .room = room,
+        .place = malloc(n * sizeof(whole)),
+        .owner = malloc(room * sizeof(whole)),
+        .requested = calloc(room, sizeof(bool)),
+        .hand = -1,
+    };
+    if (cache->places == NULL || cache->place == NULL || cache->owner == NULL || cache->requested == NULL) return false;
+    for (whole k = 0; k < n; k++) cache->place[k] = -1;
+    for (whole k = 0; k < room; k++) cache->owner[k] = -1;
+    return true;
+}
+
+static void OF_KIND(closed)(struct OF_KIND(cache) *cache) {
+    free(cache->places), free(cache->place), free(cache->owner), free(cache->requested);
+}
+
+/* A place for row i; the row requested last keeps its own. */
+static void OF_KIND(take_place)(struct OF_KIND(cache) *cache, whole i) {
+    whole hand = cache->hand;
+    for (;;) {
+        hand = hand + 1 < cache->room ? hand + 1 : 0;
+        if (!cache->requested[hand]) break;
+        cache->requested[hand] = false;
+    }
+    if (cache->owner[hand] >= 0) cache->place[cache->owner[hand]] = -1;
+    cache->owner[hand] = i;
+    cache->place[i] = cache->hand = hand;
+}
+
+/* The rows and columns of K that make up a problem; all of K without a cache. Without K, they are computed from the
+   points, the columns of kernel.Z_T. */
 struct OF_KIND(source) {
     const REAL *K;
     whole m;  /* its columns; 0 if there is no K */
     const whole *rows;
     whole n;
-    REAL *part;
-    bool *there;
     struct OF_KIND(radial) kernel;
     REAL *point;  /* space for a point */
+    struct OF_KIND(cache) *cache;
 };
 
-/* Row i of the part, copied or computed when it is first requested. */
+/* Row i of the problem. It stays valid until the next but one is requested. */
 static const REAL *OF_KIND(row_of)(const struct OF_KIND(source) *source, whole i) {
+    struct OF_KIND(cache) *cache = source->cache;
     whole n = source->n;
-    REAL *row = source->part + i * n;
-    if (source->there[i]) return row;
-    source->there[i] = true;
+    if (cache == NULL) return source->K + i * source->m;
+    bool there = cache->place[i] >= 0;
+    if (!there) OF_KIND(take_place)(cache, i);
+    REAL *row = cache->places + cache->place[i] * n;
+    cache->requested[cache->place[i]] = true;
+    if (there) return row;
     if (source->m == 0) {
         for (whole k = 0; k < source->kernel.d; k++) source->point[k] = source->kernel.Z_T[k * n + i];
         OF_KIND(distances_to_one)(source->point, &source->kernel, 0, n, row);
@@ -198,12 +243,12 @@ static whole OF_KIND(may_move)(const struct OF_KIND(dual) *dual, whole *kept) {
 static whole OF_KIND(descend_part)(const struct OF_KIND(dual) *dual, const whole *kept, whole m, whole steps, double tol) {
     const struct OF_KIND(source) *source = &dual->source;
     whole n = source->n, d = source->m == 0 ? source->kernel.d : 0, took = 0;
-    REAL *part = malloc(m * m * sizeof *part);  /* memory into which no row is copied costs nothing */
+    struct OF_KIND(cache) cache;
+    bool enough = OF_KIND(opened)(&cache, m, KEPT / 2);
     REAL *points = malloc((d + 1) * m * sizeof *points);
     double *numbers = malloc(8 * m * sizeof *numbers);
     whole *rows = malloc(m * sizeof *rows);
-    bool *there = calloc(m, sizeof *there);
-    if (part != NULL && points != NULL && numbers != NULL && rows != NULL && there != NULL) {
+    if (enough && points != NULL && numbers != NULL && rows != NULL) {
         double *diag = numbers, *lo = diag + m, *hi = lo + m, *c = hi + m, *r = c + m;
         for (whole k = 0; k < m; k++) {
             whole i = kept[k];
@@ -213,7 +258,7 @@ static whole OF_KIND(descend_part)(const struct OF_KIND(dual) *dual, const whole
         for (whole j = 0; j < d; j++)
             for (whole k = 0; k < m; k++) points[j * m + k] = source->kernel.Z_T[j * n + kept[k]];
         struct OF_KIND(dual) inner = *dual;
-        inner.source.rows = rows, inner.source.n = m, inner.source.part = part, inner.source.there = there;
+        inner.source.rows = rows, inner.source.n = m, inner.source.cache = &cache;
         inner.source.kernel.Z_T = points, inner.source.kernel.m = m;
         inner.diag = diag, inner.lo = lo, inner.hi = hi, inner.c = c, inner.r = r, inner.space = r + m;
         took = OF_KIND(descend_all)(&inner, steps, tol);
@@ -226,7 +271,8 @@ static whole OF_KIND(descend_part)(const struct OF_KIND(dual) *dual, const whole
             for (whole j = 0; j < n; j++) residuals[j] -= delta * row[j];
         }
     }
-    free(part), free(points), free(numbers), free(rows), free(there);
+    OF_KIND(closed)(&cache);
+    free(points), free(numbers), free(rows);
     return took;
 }
 
@@ -248,12 +294,11 @@ static whole OF_KIND(descend_by_parts)(const struct OF_KIND(dual) *dual, whole s
     return took;
 }
 
-/* Steps on these rows of K, of which `there` says which are already in `part`; `space` is for 3 n numbers. */
-EXPORTED whole OF_KIND(descend)(const REAL *K, whole m, const whole *rows, whole n, REAL *part, bool *there,
-                                const double *diag, const double *lo, const double *hi, double *c, double *r,
-                                double *space, whole steps, double tol, bool offset) {
-    struct OF_KIND(dual) dual = {.source = {.K = K, .m = m, .rows = rows, .n = n, .part = part, .there = there},
-                                 .diag = diag, .lo = lo, .hi = hi, .c = c, .r = r, .space = space, .offset = offset};
+/* Steps on all of K; `space` is for 3 n numbers. */
+EXPORTED whole OF_KIND(descend)(const REAL *K, whole n, const double *diag, const double *lo, const double *hi,
+                                double *c, double *r, double *space, whole steps, double tol, bool offset) {
+    struct OF_KIND(dual) dual = {.source = {.K = K, .m = n, .n = n}, .diag = diag, .lo = lo, .hi = hi, .c = c, .r = r,
+                                 .space = space, .offset = offset};
     return OF_KIND(descend_all)(&dual, steps, tol);
 }
 
@@ -263,20 +308,19 @@ EXPORTED whole OF_KIND(descend)(const REAL *K, whole m, const whole *rows, whole
 static bool OF_KIND(small_problem)(const REAL *K, whole m, const struct OF_KIND(radial) *kernel, const whole *rows,
                                    const double *y, whole n, double C, bool offset, double gap, whole most, double *c,
                                    double *found) {
-    bool all = n == m, enough = false;
+    bool all = n == m;
     for (whole k = 0; all && k < n; k++) all = rows[k] == k;
     whole d = m == 0 ? kernel->d : 0;
-    REAL *part = all ? (REAL *)K : malloc(n * n * sizeof *part);  /* what is not touched costs no memory */
+    struct OF_KIND(cache) cache = {0};
+    bool enough = all || OF_KIND(opened)(&cache, n, KEPT);
     REAL *points = malloc((d + 1) * (n + 1) * sizeof *points);
     double *numbers = malloc(8 * n * sizeof *numbers);
     whole *kept = malloc(n * sizeof *kept);
-    bool *there = malloc(n * sizeof *there);
-    if (part != NULL && points != NULL && numbers != NULL && kept != NULL && there != NULL) {
-        enough = true;
+    enough = enough && points != NULL && numbers != NULL && kept != NULL;
+    if (enough) {
         double *lo = numbers, *hi = lo + n, *diag = hi + n, *r = diag + n, *f = r + n, *space = f + n;
         whole plus = 0;
         for (whole k = 0; k < n; k++) {
-            there[k] = all;
             lo[k] = min(0, C * y[k]), hi[k] = max(0, C * y[k]);
             diag[k] = m == 0 ? 1 : max(K[rows[k] * m + rows[k]], 1e-200);
             r[k] = y[k];
@@ -284,7 +328,7 @@ static bool OF_KIND(small_problem)(const REAL *K, whole m, const struct OF_KIND(
         }
         for (whole j = 0; j < d; j++)
             for (whole k = 0; k < n; k++) points[j * n + k] = kernel->Z_T[j * kernel->m + rows[k]];
-        struct OF_KIND(dual) dual = {.source = {K, m, rows, n, part, there, *kernel, points + d * n}, .diag = diag,
+        struct OF_KIND(dual) dual = {.source = {K, m, rows, n, *kernel, points + d * n, all ? NULL : &cache}, .diag = diag,
                                      .lo = lo, .hi = hi, .c = c, .r = r, .space = space, .offset = offset};
         dual.source.kernel.Z_T = points, dual.source.kernel.m = n;
         double tol = min(0.1, max(1e-3, 100 * gap)), b = 0, reached = INFINITY, objective = INFINITY;
@@ -309,8 +353,8 @@ static bool OF_KIND(small_problem)(const REAL *K, whole m, const struct OF_KIND(
         }
         found[0] = b, found[1] = reached, found[2] = objective, found[3] = (double)steps;
     }
-    if (!all) free(part);
-    free(points), free(numbers), free(kept), free(there);
+    OF_KIND(closed)(&cache);
+    free(points), free(numbers), free(kept);
     return enough;
 }
 

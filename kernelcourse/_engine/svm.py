@@ -101,10 +101,10 @@ def _finished(K: Array, problems: list[svm.Problem], starts: list[Any], lam: flo
 def _by_steps(
     loops: Loops, source: Any, n: int, problems: list[svm.Problem], lam: float, *, offset: bool, gap: float
 ) -> list[Any]:
-    """The fits; if 20 steps per point, or 12 for many points, do not reach the gap, the coefficients they lead to."""
+    """The fits; if 20 steps per point, or 40 for many points, do not reach the gap, the coefficients they lead to."""
     starts = np.append(0, np.cumsum([len(y) for _, y in problems]))
     rows, y = np.concatenate([rows for rows, _ in problems]), np.concatenate([y for _, y in problems])
-    limits = np.array([20 * max(SMALL, n) if len(y) < SHORT else 12 * len(y) for _, y in problems], dtype=np.intp)
+    limits = np.array([20 * max(SMALL, n) if len(y) < SHORT else 40 * len(y) for _, y in problems], dtype=np.intp)
     C, gap = svm.C_from_lam(lam, n=n), real(gap, "gap", above=0)
     c, found, shares = np.zeros(len(y)), np.empty((len(problems), 4)), np.linspace(0, len(problems), 9).astype(int)
 
@@ -231,8 +231,7 @@ def _descend(dual: Dual, loops: Loops, c: Array, r: Array, steps: int, tol: floa
     """Change c and r = y - K c by cheap steps, and return their number: fewer than `steps` if no step is left."""
     K, diag, lo, hi = dual.K, dual.diag, dual.lo, dual.hi
     if loops is not None:
-        whole = K, np.arange(len(K)), K, np.ones(len(K), dtype=bool)
-        return loops.descend(*whole, diag, lo, hi, c, r, steps, tol, dual.offset)
+        return loops.descend(K, diag, lo, hi, c, r, steps, tol, dual.offset)
     if dual.offset:
         return _pair_steps(K, diag, lo, hi, c, r, steps, tol)
     took, block = 0, max(1, steps // 20)  # pairs make faster progress, but only single steps change the sum of c
