@@ -23,7 +23,8 @@ WORTH_A_TREE = 250  # points per column
 MORE = 3  # neighbours that a tree finds beyond those needed, because some may be equally near
 SPARE = 5  # and products, after which all points have to be looked at
 IN_THREADS = 4000  # points whose neighbours a tree finds in threads; for fewer, these gain little and start late
-PAIRS = 2**18  # of points, whose products are compared at a time: 2 MB
+PAIRS = 2**17  # of points, whose products are compared at a time: 1 MB
+HIGH = 256  # points at most, whose neighbours are looked for together
 CACHE = 6 * 2**20  # bytes of the processor's cache that the blocks of all threads may take
 
 
@@ -65,15 +66,22 @@ def _by_a_tree(X: Array, Z: Array, kappa: int, more: int = MORE, tree: Any = Non
 def _among_all(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
     places, loops = min(len(Z), kappa + SPARE), threads.compiled(len(X) * len(Z))
     nearest = np.empty((len(X), places), dtype=np.intp)
-    mean, b = Z.mean(axis=0), squared_norms(Z)
-    A, B = (X - mean, Z - mean) if 2 * mean @ mean > b.mean() else (X, Z)  # far from the origin, sums would cancel
-    half = squared_norms(B) / 2
-    sizes = (squared_norms(A) + 2 * half.max())[:, None]
-    slack = 1e-14 * (X.shape[1] + 1) * sizes
-    A_, B_, rough = A, B, slack
+    mean = Z.mean(axis=0)
+    kind: Any = np.float64
+    far = 2 * mean @ mean > squared_norms(Z).mean()  # from the origin, so that sums would cancel
+
+    def moved(P: Array, rows: Any, kind: Any = float) -> Array:
+        return (P[rows] - mean if far else P[rows]).astype(kind, copy=False)
+
+    def half_norms(P: Array) -> Array:
+        return np.concatenate([squared_norms(moved(P, rows)) / 2 for rows in slices(len(P), HIGH)])
+
+    half = half_norms(Z)
+    sizes = 2 * (half_norms(X) + half.max())[:, None]
+    rough = slack = 1e-14 * (X.shape[1] + 1) * sizes
     # Single precision takes half the time. Where one point is much farther out than the others, it decides too little.
     if 1e-15 < half.max() < 100 * half.mean() and sizes.max() < 1e30:
-        A_, B_, rough = A.astype(np.float32), B.astype(np.float32), 2**-23 * (X.shape[1] + 4) * sizes
+        kind, rough = np.float32, 2**-23 * (X.shape[1] + 4) * sizes
 
     def decide(own: NDArray[np.intp], i: NDArray[np.intp], j: NDArray[np.intp]) -> None:
         """Exact distances decide for these rows, whose candidates are the pairs own[i], j in order."""
@@ -84,31 +92,37 @@ def _among_all(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
             squares = np.concatenate([np.square(X[own[i[pairs]]] - Z[j[pairs]]).sum(axis=1) for pairs in few])
         nearest[own, :kappa] = first_of_rows(i, j, squares, kappa)
 
+    def compare(own: NDArray[np.intp]) -> None:
+        """In double precision, with all points at once."""
+        A = moved(X, own)
+        S = np.concatenate([A @ moved(Z, part).T for part in slices(len(Z), HIGH)], axis=1)
+        S -= half  # half of |x|^2 - |x - z|^2
+        i, j = np.divmod(np.flatnonzero(reached(S, kappa)[:, None] - slack[own] <= S), len(Z))
+        keys, close = -S[i, j], np.zeros(len(own), dtype=bool)
+        nearest[own, :kappa] = first_of_rows(i, j, keys, kappa)
+        gaps = np.diff(keys[np.lexsort((keys, i))])  # between neighbours in order; i is sorted
+        close[i[1:][(i[1:] == i[:-1]) & (gaps <= slack[own[i[1:]], 0])]] = True
+        if close.any():
+            decide(own[close], (np.cumsum(close) - 1)[i[close[i]]], j[close[i]])
+
     def work(rows: slice) -> None:
         own = np.arange(rows.start, rows.stop)
         if loops is not None:
-            best = np.full((len(own), places), -np.inf)
+            A, best = moved(X, rows, kind), np.full((len(own), places), -np.inf)
             for part in slices(len(Z), max(1, PAIRS // len(own))):
-                loops.insert_largest(A_[rows] @ B_[part].T, half[part], part.start, best, nearest[rows])
+                S = A @ moved(Z, part, kind).T
+                loops.insert_largest(S, half[part], part.start, best, nearest[rows])
             gaps = best[:, :-1] - best[:, 1:]
             close = (gaps[:, :kappa] <= rough[rows]).any(axis=1)  # too close to order
             found = best[:, kappa - 1] - best[:, -1] > rough[rows, 0]  # all candidates
             if len(some := own[close & found]):
                 decide(some, np.repeat(np.arange(len(some)), places), np.sort(nearest[some], axis=1).ravel())
             own = own[close & ~found]
-        if len(own):
-            S = A[own] @ B.T
-            S -= half  # half of |x|^2 - |x - z|^2
-            i, j = np.divmod(np.flatnonzero(reached(S, kappa)[:, None] - slack[own] <= S), len(Z))
-            keys, close = -S[i, j], np.zeros(len(own), dtype=bool)
-            nearest[own, :kappa] = first_of_rows(i, j, keys, kappa)
-            gaps = np.diff(keys[np.lexsort((keys, i))])  # between neighbours in order; i is sorted
-            close[i[1:][(i[1:] == i[:-1]) & (gaps <= slack[own[i[1:]], 0])]] = True
-            if close.any():
-                decide(own[close], (np.cumsum(close) - 1)[i[close[i]]], j[close[i]])
+        for few in threads.slabs(len(own), len(Z)):
+            compare(own[few])
 
-    slabs = threads.slabs(len(X), len(Z), PAIRS if loops is None else threads.SLAB)
-    threads.in_threads(work, slabs, len(X) * len(Z), products=True)
+    height = HIGH if loops is None else min(HIGH, max(1, len(X) // (2 * threads.threads())))
+    threads.in_threads(work, slices(len(X), height), len(X) * len(Z), products=True)
     return nearest[:, :kappa]
 
 

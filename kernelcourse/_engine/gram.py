@@ -24,7 +24,8 @@ from . import threads as fast
 ROWS, COLUMNS = 256, 256  # of a tile: 512 kB
 TILE = ROWS * COLUMNS
 WHOLE = 2**20  # entries: a matrix of up to 8 MB is one product
-SLAB_ROWS = 128  # of a larger one, multiplied together; they stay in the processor's cache for the exponentials
+SLAB_ROWS = 128  # of a larger symmetric one, multiplied together; they stay in the processor's cache
+HIGH, WIDE = 512, 512  # rows and columns of any other, multiplied together: 2 MB
 ENTRIES = 2**17  # computed by a thread at a time in a compiled loop: 1 MB, which the loop cuts into tiles
 MOST_COLUMNS = 32  # with more, one matrix product is faster than the differences of all pairs
 WORTH_TILES = 2**12  # entries; with fewer, the formula itself is as fast, unless there are many columns
@@ -216,14 +217,18 @@ def _exp_of_products(
         if Z is X:
             np.fill_diagonal(K, 1)
         return K if weights is None else K @ weights
-    K, symmetric = np.empty((n, m) if weights is None else (n, *weights.shape[1:])), Z is X and weights is None
-    for rows in slices(n, SLAB_ROWS):
-        G = A[rows] @ B[rows.start if symmetric else 0 :].T
-        if weights is None:
-            loops.exp_of_products(G, scale, a, b, K, rows.start, symmetric, coefficients)
-        else:
-            loops.exp_of_products(G, scale, a[rows], b, G, 0, False, coefficients)
-            K[rows] = G @ weights
+    if Z is X and weights is None:
+        K = np.empty((n, n))
+        for rows in slices(n, SLAB_ROWS):
+            loops.exp_of_products(A[rows] @ B[rows.start :].T, scale, a, b, K, rows.start, True, coefficients)
+        return K
+    K, width = (np.empty((n, m)), m) if weights is None else (np.zeros((n, *weights.shape[1:])), WIDE)
+    for rows in slices(n, HIGH):
+        for columns in slices(m, width):
+            G = np.matmul(A[rows], B[columns].T, out=K[rows] if weights is None else None)
+            loops.exp_of_products(G, scale, a[rows], b[columns], G, 0, False, coefficients)
+            if weights is not None:
+                K[rows] += G @ weights[columns]
     return K
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..validation import Array, choice, generator, points, real, same_length, vector, whole
+from ..validation import Array, choice, generator, points, real, same_length, slices, vector, whole
 from .logistic import expit
 from .softmax import distributions, log_softmax
 
@@ -243,7 +243,7 @@ def sgd(
     rng, activation, n = generator(rng), ACTIVATIONS[network.activation], len(X)
 
     def objective(layers: Sequence[Layer]) -> float:
-        Z = _forward(layers, activation, X)[-1]
+        Z = np.concatenate([_forward(layers, activation, X[rows])[-1] for rows in slices(n, 1000)])
         _refuse_overflow(Z, *(part for layer in layers for part in layer))  # Z does not show an idle unit's weights
         value = loss(Z, Y)[0] + ridge / 2 / n * sum(float((W**2).sum()) for W, _ in layers)
         _refuse_overflow(value)
