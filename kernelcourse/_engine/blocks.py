@@ -121,8 +121,10 @@ def _among_all(X: Array, Z: Array, kappa: int) -> NDArray[np.intp]:
         for few in threads.slabs(len(own), len(Z)):
             compare(own[few])
 
-    height = HIGH if loops is None else min(HIGH, max(1, len(X) // (2 * threads.threads())))
-    threads.in_threads(work, slices(len(X), height), len(X) * len(Z), products=True)
+    steps, height = len(X) * len(Z), HIGH
+    if steps >= threads.WORTH_A_THREAD:
+        height = min(HIGH, max(1, len(X) // (2 * threads.threads())))
+    threads.in_threads(work, slices(len(X), height), steps, products=True)
     return nearest[:, :kappa]
 
 

@@ -5,8 +5,9 @@ where it stopped. The order depends on `--seed` alone. It is a stratified sample
 of a job differ in n alone (for the growth), and each later cell is one whose size, shape of data, setting and way have
 been measured least so far. So even a short run covers every job and every kind of data. `--largest 1000` leaves out
 larger n, `--afresh` discards what was measured, `--report` measures nothing, `--processor` measures processor time, for
-busy machines, and `--save` keeps the map for the book and for README. Each side makes
-its first calls in a new process.
+busy machines, and `--save` keeps the map for the book and for README. Each side makes its first calls in a new process.
+The packages in `OTHERS` compete where they are installed: `.venv/bin/python -m uv pip install scikit-learn-intelex
+pykeops`.
 """
 
 from __future__ import annotations
@@ -271,18 +272,18 @@ IN_README = re.compile(r"(?<=<!-- make bench ONLY=map -->\n).*?(?=\n<!-- end -->
 
 
 def report(rows: list[Row]) -> str:
-    """One line for each job, one for all, and the cells whose answers differ."""
+    """One line for each job, one for all, and the cells whose answers differ, which do not count."""
     lines = [f"| {HEAD} |", "|" + "---|" * (HEAD.count("|") + 1)]
+    same, differ = [row for row in rows if row["agree"]], [row for row in rows if not row["agree"]]
     for job in JOBS:
-        mine = [row for row in rows if row["job"] == job.name]
+        mine = [row for row in same if row["job"] == job.name]
         if mine:
             lines.append(_line(job.name, ", ".join(dict.fromkeys(row["peer"] for row in mine)), mine))
-    if rows:
-        lines.append(_line("all", "", rows))
-    lines += [f"\n{sentence}" for sentence in competitors(rows)]
-    differ = [row for row in rows if not row["agree"]]
+    if same:
+        lines.append(_line("all", "", same))
+    lines += [f"\n{sentence}" for sentence in competitors(same)]
     if differ:
-        lines.append(f"\nThe answers differ in {len(differ)} of {len(rows)} cells, so the ratio means nothing there:\n")
+        lines.append(f"\nThe answers differ in {len(differ)} of {len(rows)} cells, which are left out of the table:\n")
         lines += [f"- {row['job']}, {place(row)}: {row['reached']}" for row in differ]
     return "\n".join(lines)
 
@@ -325,7 +326,8 @@ def growth(rows: list[Row], side: str) -> float | None:
 
 
 def for_the_readme(rows: list[Row]) -> str:
-    """The sentence that README quotes."""
+    """The sentence that README quotes, on the cells whose answers agree."""
+    rows = [row for row in rows if row["agree"]]
     ratios, worst = [row["ratio"] for row in rows], min(rows, key=lambda row: row["ratio"])
     sentences = (
         f"In a sample of {len(rows)} cells of that map, the peer (mostly scikit-learn) takes "

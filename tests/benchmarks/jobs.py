@@ -162,7 +162,7 @@ def limits() -> dict[str, float]:
 
     n = 2000
     A = np.random.default_rng(0).normal(size=(n, n))
-    big, copy = np.ones(2**24), np.empty(2**24)
+    big, copy, small = np.ones(2**24), np.empty(2**24), np.ones(2**21)  # the last one fits into most caches
     D = np.random.default_rng(0).uniform(-5, 0, size=(2000, 2000))
 
     def exponentials() -> None:
@@ -177,8 +177,10 @@ def limits() -> dict[str, float]:
         "dgemm_flops": 2 * n**3 / best(lambda: A @ A),
         "dgemm_flops_1_thread": one,
         "bytes": 2 * big.nbytes / best(lambda: np.copyto(copy, big)),
-        "bytes_read": big.nbytes / best(lambda: big.sum()),
+        "bytes_read": big.nbytes / best(lambda: big @ big),
+        "bytes_cached": small.nbytes / best(lambda: small @ small),
         "fresh_bytes": big.nbytes / best(lambda: np.full(2**24, 1.0)),
-        "exp": D.size / best(exponentials),
+        "exp": (exp := D.size / best(exponentials)),
         "exp_compiled": compiled,
+        "exp_best": max(exp, compiled),
     }

@@ -498,6 +498,11 @@ def svm_grid() -> Iterator[Parameters]:
     yield from (cell for cell in grid() if not slow(cell))
 
 
+def predict_grid() -> Iterator[Parameters]:
+    grid = cells(data=("separable", "noisy"), n=N, d=D, C=(1.0, 100.0))
+    yield from (cell for cell in grid() if not slow(cell))
+
+
 def feature_grid(model: str, **waves: tuple[bool]) -> Iterator[Parameters]:
     for classes in (2,) if model == "ridge" else (2, 10):
         yield from cells(model=(model,), classes=(classes,), n=(200,), d=(2, 8, 64), m=(100,), **waves)()
@@ -531,7 +536,7 @@ JOBS = [
     Job("ridge-search", "GridSearchCV(KernelRidge)", partial(ridge, "search"), cells(n=N[:3], d=(2, 64, 784))),
     Job("svm", "SVC", svm, svm_grid),
     Job("svm-classes", "SVC", svm_classes, class_grid),
-    Job("svm-predict", "SVC", svm_predict, cells(data=("separable", "noisy"), n=N, d=D, C=(1.0, 100.0))),
+    Job("svm-predict", "SVC", svm_predict, predict_grid),
     Job("svm-search", "GridSearchCV(SVC)", svm_search, cells(data=("separable", "noisy"), n=N[:2], d=(2, 64))),
     Job("logistic", "Nystroem(n) + LogisticRegression", logistic, logistic_grid),
     Job("neighbours", "KNeighborsClassifier", neighbours, cells(n=N, d=D, shape=SHAPES)),
